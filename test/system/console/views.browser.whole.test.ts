@@ -1,15 +1,20 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
 
-if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chromium', () => undefined);
+/** Runs in the page. */
+function scrollToEnd(element: unknown): void {
+  const grid = element as { scrollTo: (x: number, y: number) => void; scrollHeight: number };
+  grid.scrollTo(0, grid.scrollHeight);
+}
 
-(hasBrowser ? describe : describe.skip)('the console', () => {
+describeInBrowser('lists and trees of the console, as they change', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();
@@ -84,9 +89,7 @@ if (!hasBrowser) test.skip('WARNING: THE CONSOLE IS NOT TESTED: there is no chro
       await page.keyboard.press('Enter');
       await page.getByRole('heading', { name: 'post-006' }).waitFor();
       await page.goBack();
-      await page.evaluate(
-        "(() => { const grid = document.querySelector('[role=grid]'); grid.scrollTo(0, grid.scrollHeight); })()",
-      );
+      await page.getByRole('grid').evaluate(scrollToEnd);
       await cellOf('post-118', 'Unseen').waitFor();
     });
   });
