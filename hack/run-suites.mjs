@@ -97,7 +97,7 @@ const suites = [
 /** Those that no other suite covers. */
 function sampleOfWholeTests() {
   return [
-    'hack/start',
+    'hack/(start|builds/bundle-client)',
     'test/system/(chart/chart|observability/alerts|(console/(?!access|forms|list|objects|system-pages|views)|react/|sdk/).*)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
