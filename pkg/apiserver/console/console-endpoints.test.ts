@@ -235,6 +235,11 @@ test.each([
   expect((await get(path)).status).toBe(401);
 });
 
+test.each(['[::1]:8090', 'a;sandbox;b'])('the policy does not name the host %s', async (host) => {
+  const { headers } = await get('/console/', { host });
+  expect(headers['content-security-policy']).toContain("; frame-src 'self'; ");
+});
+
 describe('a build', () => {
   const dist = (): string => join(folder, 'dist');
   const write = async (text: string, asset: string): Promise<void> => {

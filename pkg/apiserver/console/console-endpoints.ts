@@ -37,9 +37,12 @@ function contentSecurityPolicy(nonce: string, frames: string): string {
   ].join('; ');
 }
 
-/** What the console may frame: pages of plugins. A policy cannot name the address of an IPv6 host. */
+/** Only names and addresses that a policy can name: neither IPv6, nor a host that a client made up. */
+const namedOrigin = /^https?:\/\/[a-z\d.-]+(?::\d+)?$/;
+
+/** What the console may frame: pages of plugins. No other page of this origin can be framed. */
 function pluginPages(origin: string): string {
-  return origin.includes('[') ? "'self'" : `${origin}/plugin-pages/`;
+  return namedOrigin.test(origin) ? `${origin}/plugin-pages/` : "'self'";
 }
 
 /**
