@@ -1,13 +1,14 @@
 import type { ObjectKey } from '../meta/object.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { checkNamespaceName } from './call-rules.ts';
 import type { ApplyOptions, Fence, ListOptions, Selection } from './client.ts';
 import { fenceHeader, formatFence, parseFence } from './fence.ts';
 import type { ResourceType } from './resource-type.ts';
 
-/** The path of a type's objects, in one namespace or in all. @throws StatusError 400 */
+/**
+ * The path of a type's objects, in one namespace or in all; `checkNamespaceName` must have accepted `namespace`, or the
+ * server answers. @throws StatusError 400
+ */
 export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {
-  checkNamespaceName(namespace);
   const root = group === '' ? `/api/${segment(version)}` : `/apis/${segment(group)}/${segment(version)}`;
   return `${root}${namespace === undefined || namespace === '' ? '' : `/namespaces/${segment(namespace)}`}/${segment(plural)}`;
 }

@@ -37,10 +37,7 @@ export class StatusError extends Error {
   readonly requestId: string | undefined;
 
   constructor(code: number, reason: StatusReason, message: string, options: StatusErrorOptions = {}) {
-    super(
-      message.replaceAll(unprintable, '\uFFFD'),
-      options.cause === undefined ? undefined : { cause: options.cause },
-    );
+    super(message.replaceAll(unprintable, '\uFFFD'), options);
     this.name = 'StatusError';
     this.code = code;
     this.reason = reason;

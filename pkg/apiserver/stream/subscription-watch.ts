@@ -1,4 +1,4 @@
-import { collectionPath, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
+import { checkNamespaceName, collectionPath, newUnknownPath, type ResourceType } from '#pkg/apimachinery/index';
 import { parseRequestInfo, type RequestBytes, type RequestContext, type RequestInfo } from '#pkg/http/index';
 import type { StreamRequest, Subscription } from './read-stream.ts';
 
@@ -15,6 +15,7 @@ export function targetOf(
   { group = '', version, resource, namespace = '', labelSelector, fieldSelector, initialEvents }: Subscription,
   since: StreamRequest['since'],
 ): SubscriptionTarget {
+  checkNamespaceName(namespace);
   const path = collectionPath({ group, version, plural: resource } as ResourceType, namespace);
   const query = new URLSearchParams({ watch: 'true', allowWatchBookmarks: 'true' });
   if (labelSelector !== undefined) query.set('labelSelector', labelSelector);

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   checkDeletePreconditions,
+  checkNamespaceName,
   checkObjectKey,
   checkWatchStart,
   collectionPath,
@@ -128,7 +129,9 @@ export class RestClient implements Client {
   }
 
   async create<T extends AnyObject>(type: ResourceType<T>, object: T, options: WriteOptions = {}): Promise<Stored<T>> {
-    const path = collectionPath(type, object.metadata.namespace);
+    const { namespace } = object.metadata;
+    checkNamespaceName(namespace);
+    const path = collectionPath(type, namespace);
     return storedFrom<T>(
       await this.#write({ method: 'POST', path, body: encodeRequestBody(object), contentType: json }, options),
     );
@@ -202,6 +205,7 @@ export class RestClient implements Client {
 
   async watch<T extends AnyObject>(type: ResourceType<T>, options: WatchOptions): Promise<EventStream<T>> {
     checkWatchStart(options.resourceVersion);
+    checkNamespaceName(options.namespace);
     const query = selectionQuery(options);
     query.set('watch', 'true');
     query.set('allowWatchBookmarks', 'true');
@@ -226,6 +230,7 @@ export class RestClient implements Client {
   }
 
   async #chunk<T extends AnyObject>(type: ResourceType<T>, options: ChunkOptions): Promise<ObjectList<T>> {
+    checkNamespaceName(options.namespace);
     const answer = await this.#read(
       `${collectionPath(type, options.namespace)}?${listSearchParams(options).toString()}`,
       options,

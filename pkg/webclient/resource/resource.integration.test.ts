@@ -82,6 +82,15 @@ describe('a resource', () => {
     expect(await failureOf((async () => posts.get(name))())).toMatchObject({ code: 400 });
   });
 
+  test.each(['..', 'a/b'])('refuses the namespace %j, which no path can have', async (namespace) => {
+    const leases = { group: 'coordination.k8s.io', version: 'v1', kind: 'Lease', plural: 'leases', namespaced: true };
+    const list = async (): Promise<unknown> =>
+      connect({ url: env.url, credential: env.token })
+        .resource({ ...leases, hasStatusSubresource: false }, { namespace })
+        .list();
+    expect(await failureOf(list())).toMatchObject({ code: 400 });
+  });
+
   test('lists a page, a chunk, or each object, by conditions', async () => {
     for (let i = 0; i < 5; i += 1)
       await posts.create({ ...draft(`list-${i}`), metadata: { name: `list-${i}`, labels: { odd: String(i % 2) } } });
