@@ -21,7 +21,8 @@ export interface ChangeSink<T extends AnyObject> {
 export interface LiveSource<T extends AnyObject> {
   /** After a silence of so long changes may be missing. Milliseconds. */
   readonly maxSilenceMs: number;
-  list(signal: AbortSignal): Promise<ObjectList<T>>;
+  /** `onSilence` is called where the answer takes longer than `maxSilenceMs`; it goes on trying. */
+  list(signal: AbortSignal, onSilence: () => void): Promise<ObjectList<T>>;
   /** Tells `sink` the changes after `since`, until they end. @throws StatusError: 410 means to list again */
   follow(since: string, sink: ChangeSink<T>, signal: AbortSignal): Promise<void>;
 }

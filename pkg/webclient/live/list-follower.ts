@@ -79,7 +79,7 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
     while (!signal.aborted) {
       try {
         if (this.#revision === undefined) {
-          const list = await this.#source.list(signal);
+          const list = await this.#source.list(signal, () => this.behind(true));
           this.#revision = list.resourceVersion;
           this.#lastSign = Date.now();
           if (!this.#isLive) this.#expectSign();

@@ -28,19 +28,24 @@ export function ownSource<T extends AnyObject, Indexes extends IndexTypes>(
   query: SelectionQuery<Indexes>,
   hasObjects: boolean,
 ): LiveSource<T> {
+  const { maxSilenceMs } = resource.connection;
   return {
-    maxSilenceMs: resource.connection.maxSilenceMs,
+    maxSilenceMs,
     // One snapshot, read in chunks; without the objects only the revision to begin from.
-    list: async (signal) => {
+    list: async (signal, onSilence) => {
       const items: Stored<T>[] = [];
       let next: string | undefined;
       for (;;) {
-        const { items: chunk, metadata } = await resource.list({
-          ...query,
-          signal,
-          limit: hasObjects ? chunkSize : 1,
-          ...(next === undefined ? {} : { continue: next }),
-        });
+        const silence = setTimeout(onSilence, maxSilenceMs);
+        const { items: chunk, metadata } = await resource
+          .list({
+            ...query,
+            signal,
+            answerMs: maxSilenceMs,
+            limit: hasObjects ? chunkSize : 1,
+            continue: next,
+          })
+          .finally(() => clearTimeout(silence));
         if (hasObjects) items.push(...chunk);
         next = metadata.continue;
         if (next === undefined || !hasObjects) return { items, resourceVersion: metadata.resourceVersion };

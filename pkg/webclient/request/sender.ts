@@ -1,5 +1,6 @@
 import { newServiceUnavailable, newTimeout, StatusError } from '#pkg/apimachinery/index';
 import type { BrowserSession, FeedProvider } from '../live-source.ts';
+import { onWake } from '../on-wake.ts';
 import { pause } from '../pause.ts';
 import { failureOf } from './failure.ts';
 
@@ -16,8 +17,8 @@ export interface RequestSenderOptions {
   /** Of one try, until its answer is read; of a watch, until it begins. Milliseconds; default 60 s. */
   timeoutMs?: number;
   /**
-   * A stream on which nothing comes for so long, not even the server's heartbeat of every 15 s, is dead. Milliseconds;
-   * default 25 s.
+   * A stream on which nothing comes for so long, not even the server's heartbeat of every 15 s, is dead; so is a request
+   * of a live list whose answer does not begin. Milliseconds; default 25 s.
    */
   maxSilenceMs?: number;
   /** Called with the text of each Warning header. Default: nobody is told. */
@@ -37,6 +38,8 @@ export interface OutgoingCall {
   /** Default `application/json`. */
   contentType?: string;
   accept?: string;
+  /** Time for the answer of each try to begin. Milliseconds; default: `timeoutMs` of the connection. */
+  answerMs?: number | undefined;
   /** Gives up the call: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
   /**
@@ -52,7 +55,7 @@ const maxWaitSeconds = 30;
 
 /**
  * Sends requests with `fetch`. Reads, and writes under an Idempotency-Key of their own, are repeated up to three times
- * if the server is away or asks for it.
+ * if the server is away or asks for it, and reads that hang when the page wakes.
  */
 export class RequestSender {
   readonly #options: RequestSenderOptions;
@@ -132,32 +135,45 @@ export class RequestSender {
     read,
     limit = new AbortController(),
   }: Try<T>): Promise<{ value: T } | { failure: StatusError }> {
-    const { signal } = call;
+    const { method, signal } = call;
+    const { timeoutMs = 60_000 } = this.#options;
     const abort = (): void => limit.abort(signal?.reason);
     let isLate = false;
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       isLate = true;
       limit.abort();
-    }, this.#options.timeoutMs ?? 60_000);
+    };
+    const began = Date.now();
+    let timer = setTimeout(giveUp, call.answerMs ?? timeoutMs);
+    const answered = new AbortController();
+    // The connection may have gone while the page slept.
+    if (method === 'GET')
+      onWake(() => {
+        if (Date.now() - began > this.maxSilenceMs / 2) giveUp();
+      }, answered.signal);
     if (signal !== limit.signal) signal?.addEventListener('abort', abort);
     try {
       signal?.throwIfAborted();
       const response = await (this.#options.fetch ?? fetch)(this.#urlOf(call), {
-        method: call.method,
+        method,
         headers: await this.#headersOf(call, key),
         credentials: this.#options.credential === undefined ? 'include' : 'omit',
         signal: limit.signal,
         ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
       });
+      answered.abort();
+      clearTimeout(timer);
+      timer = setTimeout(giveUp, began + timeoutMs - Date.now());
       if (!response.ok) return { failure: failureOf(response, await response.text()) };
       for (const text of warningTexts(response.headers)) this.#options.warn?.(text);
       return { value: await read(response) };
     } catch (error) {
-      if (isLate) return { failure: newTimeout('the server gave no answer') };
+      if (isLate) return { failure: newTimeout('the server gave no answer', 0.2) };
       if (signal?.aborted === true) throw signal.reason;
       if (error instanceof StatusError) throw error;
       return { failure: newServiceUnavailable(`no answer: ${error instanceof Error ? error.message : String(error)}`) };
     } finally {
+      answered.abort();
       clearTimeout(timer);
       signal?.removeEventListener('abort', abort);
     }

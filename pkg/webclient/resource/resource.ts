@@ -53,9 +53,11 @@ export interface ResourceQuery<Indexes extends IndexTypes>
   /** Maximum number of objects of a chunk. */
   limit?: number;
   /** From the previous chunk. */
-  continue?: string;
+  continue?: string | undefined;
   /** Leave `metadata.managedFields` out. Default true. */
   omitManagedFields?: boolean;
+  /** Time for the answer of each try to begin. Milliseconds; default: `timeoutMs` of the connection. */
+  answerMs?: number;
 }
 
 /** What a list answers: `total` and the facts of a page only with `page` and `size`. */
@@ -120,7 +122,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
 
   /** One page or chunk; without either, the server's first page. */
   async list(query: ResourceQuery<Indexes & MetadataIndexes> = {}): Promise<ListResult<T>> {
-    const { sort = [], page, size, limit, continue: next, omitManagedFields, signal } = query;
+    const { sort = [], page, size, limit, continue: next, omitManagedFields, answerMs, signal } = query;
     const params = selectionParams(query);
     for (const key of sort) params.append('sort', key);
     for (const [name, value] of Object.entries({ page, size, limit, continue: next }))
@@ -130,6 +132,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
       path: this.path,
       query: params,
       accept: acceptOf(omitManagedFields),
+      answerMs,
       signal,
     })) as ListResult<T>;
   }
@@ -138,11 +141,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   async *each(query: Omit<ResourceQuery<Indexes & MetadataIndexes>, 'page' | 'size'> = {}): AsyncGenerator<Stored<T>> {
     let next = query.continue;
     do {
-      const { items, metadata } = await this.list({
-        limit: 500,
-        ...query,
-        ...(next === undefined ? {} : { continue: next }),
-      });
+      const { items, metadata } = await this.list({ limit: 500, ...query, continue: next });
       yield* items;
       next = metadata.continue;
     } while (next !== undefined);

@@ -17,9 +17,18 @@ export interface NetworkFaultRates {
   halved: number;
   /** A watch sends nothing more, and stays open. */
   frozen: number;
+  /** The request does not arrive, and stays open. */
+  unanswered: number;
 }
 
-export const noFaults: NetworkFaultRates = { refused: 0, lostAnswer: 0, expired: 0, halved: 0, frozen: 0 };
+export const noFaults: NetworkFaultRates = {
+  refused: 0,
+  lostAnswer: 0,
+  expired: 0,
+  halved: 0,
+  frozen: 0,
+  unanswered: 0,
+};
 
 /** An HTTP proxy before several replicas: each request goes to any of them, and suffers faults by seed. */
 export class NoisyProxy {
@@ -68,8 +77,8 @@ export class NoisyProxy {
   #handle(incoming: IncomingMessage, answer: ServerResponse): void {
     const isStream = incoming.url === streamPath;
     const isWatch = isStream || incoming.url?.includes('watch=true') === true;
-    const { refused, lostAnswer, expired } = this.rates;
-    if (this.isSilent) {
+    const { refused, lostAnswer, expired, unanswered } = this.rates;
+    if (this.isSilent || (unanswered > 0 && this.#random.chance(unanswered))) {
       incoming.resume();
       return;
     }

@@ -73,7 +73,7 @@ export class PageFeed<T extends AnyObject> {
   lose(wasSilent = false): void {
     const failure = newExpired('the worker has to be asked anew');
     this.#isLost = true;
-    this.#fail(failure);
+    this.#fail(wasSilent ? newServiceUnavailable('the worker was silent') : failure);
     this.#follower?.sink.behind(wasSilent);
     this.#follower?.reject(failure);
   }

@@ -41,13 +41,13 @@ class WorkerSource<T extends AnyObject> implements LiveSource<T> {
     return this.#parts.own.maxSilenceMs;
   }
 
-  async list(signal: AbortSignal): Promise<ObjectList<T>> {
+  async list(signal: AbortSignal, onSilence: () => void): Promise<ObjectList<T>> {
     const { connect, selection, own } = this.#parts;
     const tab = await connect();
     signal.throwIfAborted();
     const whose = selection.resource.connection.browserSession;
     this.#isOwn = tab === undefined || whose === undefined;
-    if (tab === undefined || whose === undefined) return own.list(signal);
+    if (tab === undefined || whose === undefined) return own.list(signal, onSilence);
     this.#feed = tab.open<T>(whose, sent(selection), signal);
     return this.#feed.list;
   }

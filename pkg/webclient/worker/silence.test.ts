@@ -121,6 +121,31 @@ test('a page is stale 25 s after the last message of its worker, and asks anothe
   list.stop();
 });
 
+test('a page whose worker falls silent before it has the list is stale 25 s later', async () => {
+  const hanging: typeof fetch = (url, init) =>
+    new URL(url).pathname.endsWith('/notes') ? new Promise(() => undefined) : answer(url, init);
+  const [page, worker] = TestPort.pair();
+  let workers = 0;
+  const open = (): { port: FeedPort; addEventListener: () => void } => {
+    workers += 1;
+    if (workers > 1) throw new ReferenceError('the test has one worker');
+    serveTab(worker, new SharedFeeds({ fetch: hanging }));
+    return { port: page, addEventListener: () => undefined };
+  };
+  const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
+  await server.currentSession();
+  const list = live(server.resource(model));
+  await jest.advanceTimersByTimeAsync(0);
+  page.isReached = false;
+  await jest.advanceTimersByTimeAsync(24_999);
+  expect(list.state.name).toBe('loading');
+  await jest.advanceTimersByTimeAsync(1);
+  expect(list.state).toMatchObject({ name: 'stale', failure: { code: 503 } });
+  await jest.advanceTimersByTimeAsync(1000);
+  expect(list.state.name).toBe('live');
+  list.stop();
+});
+
 test('a worker forgets a page that took nothing for 60 s, and tells it, so that it asks anew at once', async () => {
   const { list, ports, feeds } = await startPage();
   const [asleep, worker] = TestPort.pair();

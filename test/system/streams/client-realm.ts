@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createContext, Script } from 'node:vm';
 import type { MessagePort } from 'node:worker_threads';
@@ -81,6 +82,8 @@ export class ClientRealm {
         : {}),
     };
     this.#scope = scope;
+    // Every request listens for the wake of its page.
+    setMaxListeners(0, this.#events);
     createContext(scope);
     code.runInContext(scope);
     const { client, Date: ownDate } = new Script('({ client, Date })').runInContext(scope) as {
@@ -98,6 +101,10 @@ export class ClientRealm {
   static async start({ hasFrames }: { hasFrames: boolean }): Promise<ClientRealm> {
     compiled ??= compile();
     return new ClientRealm(await compiled, hasFrames);
+  }
+
+  get clockMs(): number {
+    return this.#clockMs;
   }
 
   /** The clock goes on only by `pass`, or by itself again. */

@@ -60,7 +60,14 @@ export async function runLive({ replicas, posts, seeds, writes }: LiveRun): Prom
 function ratesOf(seed: number): NetworkFaultRates {
   const random = new SeededRandom(seed);
   const rate = (most: number): number => random.next() * most;
-  return { refused: rate(0.3), lostAnswer: rate(0.3), expired: rate(0.3), halved: rate(0.3), frozen: rate(0.1) };
+  return {
+    refused: rate(0.3),
+    lostAnswer: rate(0.3),
+    expired: rate(0.3),
+    halved: rate(0.3),
+    frozen: rate(0.1),
+    unanswered: rate(0.1),
+  };
 }
 
 /** The events so far, and those that come. */
