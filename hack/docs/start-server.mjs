@@ -25,6 +25,8 @@ export async function startServer(root, { inParts = false } = {}) {
     for (const part of running.toReversed()) await part.stop();
     await rm(folder, { recursive: true, force: true });
   };
+  // Examples change plugins, and wait for the result.
+  const interval = '--svc.plugins.interval=100ms';
   const start = async (...args) => {
     const program = startProgram(root, folder, [...args, '--svc.data.dir=data', `--config=${noConfig}`]);
     running.push(program);
@@ -38,6 +40,7 @@ export async function startServer(root, { inParts = false } = {}) {
         '--svc.access.port=0',
         '--svc.server.tls.port=0',
         '--svc.access.tls.port=0',
+        interval,
       );
       return { url, accessUrl, tlsUrl, accessTlsUrl, folder, stop };
     }
@@ -47,7 +50,7 @@ export async function startServer(root, { inParts = false } = {}) {
     const { user, host, database } = postgres.connection;
     const onDatabase = `--svc.database.url=postgres://${user}@${encodeURIComponent(host)}/${database}`;
     const { url } = await start('apiserver', '--svc.server.port=0', onDatabase);
-    await start('controller-manager', `--svc.controllers.api-url=${url}`, '--svc.controllers.port=0');
+    await start('controller-manager', `--svc.controllers.api-url=${url}`, '--svc.controllers.port=0', interval);
     const { accessUrl } = await start(
       'access-server',
       '--svc.access.port=0',

@@ -37,6 +37,7 @@ export function pluginHost(
     log,
     platformVersion: svcVersion(),
     reload: options['svc.plugins.reload'],
+    intervalMs: options['svc.plugins.interval'],
     environment: visible,
     url,
     observer: metrics,

@@ -202,6 +202,11 @@ export const optionTable = {
     default: 'true',
     doc: 'Start a plugin anew when its files change; another version always is.',
   },
+  'svc.plugins.interval': {
+    type: duration({ min: '50ms', max: '1h' }),
+    default: '2s',
+    doc: 'How often their folder is looked at; files count once they stay the same for that long. 100ms suits an author.',
+  },
   'svc.plugins.host-url': {
     type: text,
     default: '',

@@ -40,6 +40,8 @@ function sourceOfPages(): LiveReadSource<PluginPage[]> {
   const resource = resourceOf(pageInfo);
   return {
     resource,
+    // An author sees each save.
+    minPauseMs: 100,
     read: async (signal) => {
       const objects = (await resource.list({ limit: maxPages, signal })).items as unknown as PageObject[];
       return objects.toSorted((a, b) => orderOf(a) - orderOf(b)).map(pageOf);

@@ -88,6 +88,8 @@ export class HostedPlugins {
   readonly #seen = new Set<string>();
   readonly #dependencies = new DependencyNotifier();
   readonly #reloads = new ReloadBudget();
+  /** Cheaper than reloads, and an author of a page saves more often. */
+  readonly #refreshes = new ReloadBudget({ burst: 100, everyMs: 6000 });
   readonly #phases = new Map<string, PluginPhase>();
   /** The running reconcile of each plugin. */
   readonly #underWay = new Map<string, Promise<unknown>>();
@@ -409,7 +411,9 @@ export class HostedPlugins {
       return { requeueAfterMs: this.#options.intervalMs };
     }
     const hasFailed = this.#starter.hasFailed(record, found);
-    const waitMs = hasFailed ? this.#starter.wait(record, found) : this.#reloads.wait(record.name);
+    const waitMs = hasFailed
+      ? this.#starter.wait(record, found)
+      : Math.max(this.#reloads.wait(record.name), this.#refreshes.wait(record.name));
     if (waitMs > 0) {
       await say({ FilesValid: hasFailed ? valid : changingOften });
       return { requeueAfterMs: waitMs };
@@ -428,12 +432,18 @@ export class HostedPlugins {
       running.seen = found.fingerprint;
       return say({ FilesValid: valid, Reloaded: undefined });
     }
+    const files = { ...found, manifest };
+    const change = { prepared, old: running };
+    if (prepared.module === running.prepared.module && !hasFailed) {
+      this.#refreshes.count(record.name);
+      if (await this.#starter.refresh(record, files, context, change)) return undefined;
+    }
     if (!hasFailed) this.#reloads.count(record.name);
     this.#options.log.info(
       { plugin: record.name, from: running.spec.version, to: manifest.spec.version },
       'restarting a plugin from changed files',
     );
-    const result = await this.#starter.start(record, { ...found, manifest }, context, { prepared, old: running });
+    const result = await this.#starter.start(record, files, context, change);
     // A crash of the old version no longer matters.
     if (this.#running.has(record.name)) this.#crashes.delete(record.name);
     return result;
@@ -452,6 +462,7 @@ export class HostedPlugins {
     this.#crashes.delete(name);
     this.#starter.forget(name);
     this.#reloads.forget(name);
+    this.#refreshes.forget(name);
     this.#dependencies.cancelStop(name);
   }
 

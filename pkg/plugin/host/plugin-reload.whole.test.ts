@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/gl
 import { isStatusError, type ApiObject, type Client, type ResourceType } from '#pkg/apimachinery/index';
 import { wrapClient } from '#pkg/client/index';
 import { definitionType } from '#pkg/apis/index';
+import { pollUntil } from '../../testenv/faults/poll-until.ts';
 import { startTestEnv, type TestEnv } from '../../testenv/index.ts';
 import { threadCount } from '../worker/worker-thread.ts';
 import { pluginKey } from './record/plugin-record.ts';
@@ -166,6 +167,31 @@ async function seenBy(plugin: string, name: string, version: string): Promise<vo
   }
   throw new Error(`${name} was not seen by ${version}`);
 }
+
+test('changed presets reach a running plugin without another worker; a refused one leaves those that were there', async () => {
+  const writeWith = (...presets: Note[]): Promise<void> => write('calm', { version: '1.0.0', presets });
+  await writeWith(note('calm', 'shipped'));
+  let starts = 0;
+  const observer = { started: () => void (starts += 1), crashed: () => undefined };
+  host = new TestPluginHost(client, folder, { observer });
+  await startedAs(client, 'calm', '1.0.0');
+  const poll = new Poll('calm');
+  const titles = async (): Promise<string[]> =>
+    (await client.list(noteType('calm'))).items.map(({ metadata, spec }) => `${metadata.name}: ${spec?.title}`);
+  for (let i = 1; i <= 12; i += 1) {
+    await writeWith(note('calm', 'shipped', { title: String(i) }), note('calm', `of-${i}`));
+    await pollUntil(async () => (await titles()).join() === `of-${i}: of-${i},shipped: ${i}`);
+  }
+  expect([await poll.stop(), starts]).toEqual([['"1.0.0"'], 1]);
+
+  await writeWith(note('calm', 'other'), { ...note('calm', 'bad'), spec: { title: 5 as never } });
+  const refused = await waitForPlugin(client, 'calm', (plugin) => condition(plugin, 'Reloaded') !== undefined);
+  expect(condition(refused, 'Reloaded')).toBe('False PresetRefused');
+  expect(await titles()).toEqual(['of-12: of-12', 'shipped: 12']);
+  await writeWith(note('calm', 'other'));
+  const mended = await waitForPlugin(client, 'calm', (plugin) => condition(plugin, 'Reloaded') === undefined);
+  expect([mended.status!.phase, starts, await titles()]).toEqual(['Started', 1, ['other: other']]);
+});
 
 test('the previous version answers until the new one does; models, presets and controllers follow, with at most two workers', async () => {
   await write('steady', { version: '1.0.0', presets: [note('steady', 'shipped')] });

@@ -1,5 +1,5 @@
 import { isFenceLost, newServiceUnavailable, whenAborted, type Client } from '#pkg/apimachinery/index';
-import type { PluginSpec } from '#pkg/apis/index';
+import type { PluginSpec, PresetRecord } from '#pkg/apis/index';
 import type { Log, ReconcileContext, ReconcileResult } from '#pkg/runtime/index';
 import type { PluginManifest } from '../../manifest/manifest.ts';
 import { fencedClient } from '../host-client.ts';
@@ -10,7 +10,14 @@ import type { RunningPlugin, RunningPlugins } from './running-plugins.ts';
 import { asStartFailure, StartFailure } from './start-failure.ts';
 import { StartSlots } from './start-slots.ts';
 import { restorePlugin } from './restore-plugin.ts';
-import { preparePlugin, startPlugin, workerStopMs, type PreparedPlugin } from './start-plugin.ts';
+import {
+  adoptedCondition,
+  applyContent,
+  preparePlugin,
+  startPlugin,
+  workerStopMs,
+  type PreparedPlugin,
+} from './start-plugin.ts';
 import { undoStart } from '../stop/stop-plugin.ts';
 
 export interface PluginStarterOptions {
@@ -118,6 +125,37 @@ export class PluginStarter {
       forget();
       this.#underWay.delete(name);
     }
+  }
+
+  /**
+   * Brings other presets and pages to a running plugin, whose worker stays. False if that failed: a start says why, and
+   * restores what was there.
+   */
+  async refresh(
+    record: PluginRecord,
+    found: ValidPlugin,
+    context: ReconcileContext,
+    change: Replacement,
+  ): Promise<boolean> {
+    const { prepared, old } = change;
+    const { name } = record;
+    const { running, log } = this.#options;
+    await record.refresh(context.signal);
+    // The plugin was disabled meanwhile; its stop is enqueued.
+    if (!isWanted(record.object) || running.get(name) !== old) return true;
+    running.offer(name, prepared.files);
+    let adopted: PresetRecord[];
+    try {
+      ({ adopted } = await applyContent(old.worker, { ...context, record, prepared, log }));
+    } catch (error) {
+      if (context.signal.aborted || isFenceLost(error)) throw error;
+      return false;
+    }
+    Object.assign(old, { prepared, seen: found.fingerprint, input: inputOf(record, found) });
+    const valid = { isTrue: true, reason: 'Valid' };
+    await record.change({ conditions: { FilesValid: valid, Adopted: adoptedCondition(adopted), Reloaded: undefined } });
+    log.info({ plugin: name }, 'changed presets and pages of a running plugin');
+    return true;
   }
 
   async #attempt(attempt: StartAttempt, context: ReconcileContext): Promise<ReconcileResult> {

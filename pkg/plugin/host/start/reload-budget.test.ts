@@ -3,7 +3,7 @@ import { ManualClock } from '#pkg/runtime/index';
 import { ReloadBudget } from './reload-budget.ts';
 
 test('frequent saves cause no wait, and a plugin that changes itself endlessly is restarted once a minute', () => {
-  const budget = new ReloadBudget(new ManualClock());
+  const budget = new ReloadBudget({ clock: new ManualClock() });
   for (let i = 0; i < 10; i += 1) {
     expect(budget.wait('a')).toBe(0);
     budget.count('a');

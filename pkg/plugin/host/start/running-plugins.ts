@@ -15,11 +15,12 @@ export interface RunningPlugin {
   readonly worker: PluginWorker;
   /** Fingerprint of its folder when the folder last matched the running version. */
   seen: string;
-  readonly prepared: PreparedPlugin;
+  /** Its presets and pages may change while its worker goes on. */
+  prepared: PreparedPlugin;
   /** From its own manifest: the Plugin object may have the spec of newer files. */
   readonly spec: PluginSpec;
   /** Identifies its files and spec; see RetryTimes. */
-  readonly input: string;
+  input: string;
   /** By `performance.now()`. */
   readonly since: number;
   /** The previous worker, for endpoints that only it has, until no API server knows them any more. */

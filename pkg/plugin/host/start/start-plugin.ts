@@ -13,7 +13,7 @@ import { formatObject, type PresetObject } from '../../preset/preset-object.ts';
 import { PresetReconciler } from '../../preset/preset-reconciler.ts';
 import { readPresets } from '../../preset/read-presets.ts';
 import { PluginWorker } from '../../worker/plugin-worker.ts';
-import type { ConditionChanges } from '../record/plugin-conditions.ts';
+import type { ConditionChange, ConditionChanges } from '../record/plugin-conditions.ts';
 import { unregisterModels } from '../record/plugin-definitions.ts';
 import type { PluginRecord, StatusChange } from '../record/plugin-record.ts';
 import { StartFailure, step } from './start-failure.ts';
@@ -29,6 +29,8 @@ export interface PreparedPlugin {
   readonly presets: readonly PresetObject[];
   /** Of its pages. */
   readonly files: PluginFiles;
+  /** Changes with all that the worker is made of. */
+  readonly module: string;
   /** Changes with every file of the folder that a start uses; other files do not matter. */
   readonly content: string;
 }
@@ -62,11 +64,13 @@ export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: st
     const files = await readPluginFiles(folder);
     const presets = withFrameHashes(await readPresets(folder), files);
     const bundle = await bundlePlugin({ folder, main, outDir });
+    const module = fileDigest(Buffer.from(JSON.stringify([spec, main, bundle.fingerprint])));
     return {
       presets,
       files,
       bundle,
-      content: fileDigest(Buffer.from(JSON.stringify([spec, main, presets, files.hash, bundle.fingerprint]))),
+      module,
+      content: fileDigest(Buffer.from(JSON.stringify([module, presets, files.hash]))),
     };
   });
 }
@@ -164,17 +168,20 @@ async function bringUp(worker: PluginWorker, options: StartPluginOptions): Promi
       DependenciesMet: { isTrue: true, reason: 'Met' },
       ModelsServed: { isTrue: true, reason: 'Served' },
       PresetsApplied: { isTrue: true, reason: 'Applied' },
-      Adopted:
-        adopted.length === 0
-          ? undefined
-          : {
-              isTrue: true,
-              reason: 'MadeByOthers',
-              message: `these were there before, and are not removed at the stop: ${adopted.map(formatObject).join(', ')}`,
-            },
+      Adopted: adoptedCondition(adopted),
       ...healthConditions(worker.health),
       Reloaded: undefined,
     },
+  };
+}
+
+/** For presets that existed before and belong to a user. */
+export function adoptedCondition(adopted: readonly PresetRecord[]): ConditionChange | undefined {
+  if (adopted.length === 0) return undefined;
+  return {
+    isTrue: true,
+    reason: 'MadeByOthers',
+    message: `these were there before, and are not removed at the stop: ${adopted.map(formatObject).join(', ')}`,
   };
 }
 
