@@ -41,10 +41,10 @@ describe('the package', () => {
 
   test('loads in Node.js, and connects to nothing by itself', async () => {
     const text =
-      "import { connect, live, edit, StatusError } from '@svc/client'; console.log(typeof connect({}).resource, typeof live, typeof edit, StatusError.name);";
+      "import { connect, live, edit, StatusError } from '@svc/client'; import { openPage } from '@svc/client/page'; console.log(typeof connect({}).resource, typeof live, typeof edit, typeof openPage, StatusError.name);";
     writeFileSync(join(project, 'load.js'), text);
     const { stdout } = await run(process.execPath, ['load.js'], { cwd: project });
-    expect(stdout).toBe('function function function StatusError\n');
+    expect(stdout).toBe('function function function function StatusError\n');
   });
 
   test('shares its modules with the hooks of React, which are loaded only by pages that use them', async () => {
@@ -61,6 +61,7 @@ describe('the package', () => {
 
   const page = (body: string): string => `
 import { connect, live, edit, type ApiObject, type WebModel } from '@svc/client';
+import { openPage } from '@svc/client/page';
 import { sharedWorkerFeeds } from '@svc/client/worker';
 type Post = ApiObject<{ title: string }>;
 const post: WebModel<Post, { 'spec.title': string; 'spec.likes': number }> = {
@@ -68,6 +69,11 @@ const post: WebModel<Post, { 'spec.title': string; 'spec.likes': number }> = {
 };
 const feeds = sharedWorkerFeeds(() => new SharedWorker(new URL('./worker.js', import.meta.url), { type: 'module' }));
 const posts = connect({ feeds }).resource(post);
+export const openInConsole = async (): Promise<string[]> => {
+  const { server, place } = await openPage();
+  const { items } = await server.resource(post).list({ where: { 'spec.title': place } });
+  return items.map(({ spec }) => spec?.title ?? '');
+};
 export const use = async (): Promise<unknown> => { ${body} };
 `;
   const check = async (text: string, resolution: string[]): Promise<string> => {

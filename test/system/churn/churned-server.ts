@@ -76,6 +76,6 @@ export class ChurnedServer {
 
   async #request(path: string, request?: ApiServerRequest): Promise<{ status: number; body: Json }> {
     const { status, text } = await this.#api.request(path, request);
-    return { status, body: JSON.parse(text) as Json };
+    return { status, body: text.startsWith('{') ? (JSON.parse(text) as Json) : {} };
   }
 }

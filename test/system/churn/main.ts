@@ -29,6 +29,8 @@ const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', imp
 const plugin = 'blog';
 /** The plugin's public endpoint, which must appear and disappear with it. */
 const endpoint = '/apis/api.blog.example.com/v1/posts';
+/** The plugin's page, whose file must appear and disappear, too. */
+const page = '/apis/console.svc.run/v1alpha1/consolepages/blog-comments';
 /** Compiled code and caches grow first: the informer bus alone keeps the newest changes, 8 MiB of text. */
 const warmUpShare = 0.5;
 const samples = 10;
@@ -89,8 +91,15 @@ async function measure(server: ChurnedServer, rounds: number): Promise<boolean> 
 async function startAndStop(server: ChurnedServer): Promise<void> {
   await server.turn(plugin, true);
   await server.until(endpoint, (status) => status === 200);
+  let file = '';
+  await server.until(page, (status, { spec }) => {
+    const { frame } = (spec ?? {}) as { frame?: { file: string; hash: string } };
+    if (frame !== undefined) file = `/plugin-pages/${plugin}/${frame.hash}/${frame.file}`;
+    return status === 200;
+  });
+  await server.until(file, (status) => status === 200);
   await server.turn(plugin, false);
-  await server.until(endpoint, (status) => status === 404);
+  for (const path of [endpoint, page, file]) await server.until(path, (status) => status === 404);
 }
 
 function isFlat(first: ProcessObjects, last: ProcessObjects, rounds: number): boolean {
