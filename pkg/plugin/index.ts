@@ -24,5 +24,6 @@ export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
 export { findPluginFolders } from './host/folder/read-plugin-name.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';
+export { readPluginFiles } from './pages/read-plugin-files.ts';
 export type { PluginObserver } from './host/hosted-plugins.ts';
 export { threadCount } from './worker/worker-thread.ts';

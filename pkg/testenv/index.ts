@@ -5,6 +5,7 @@ export * from './faults/blindable-client.ts';
 export * from './faults/faulty-client.ts';
 export * from './faults/run-controllers-under-faults.ts';
 export * from './faults/seeded-random.ts';
+export * from './plugin/start-plugin-test.ts';
 export * from './post-model.ts';
 export * from './register-plugin-models.ts';
 export * from './start-test-env.ts';

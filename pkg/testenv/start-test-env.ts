@@ -7,6 +7,7 @@ import {
   KeyWorker,
   LoopbackClient,
   MastersAuthorizer,
+  RbacAuthorizer,
   type EndpointDocuments,
   type HandlerOptions,
   type PlatformRegistry,
@@ -148,6 +149,7 @@ async function startServer(
   const store = await PostgresStore.open({ database, log: silentLog, keyEvaluator: keys });
   const registry = await createPlatformRegistry({ store, log, keyChecker: keys, sealer: testSealer });
   const authorizer = new MastersAuthorizer();
+  const ofPages = new RbacAuthorizer(registry.roles);
   const steadyClient = new LoopbackClient({ registry, authorizer, user: admin });
   const client =
     faults === undefined ? steadyClient : new FaultyClient({ client: steadyClient, seed: faults.seed, rates: faults });
@@ -167,7 +169,10 @@ async function startServer(
     registry,
     store,
     authenticator: new BearerAuthenticator(administrator(token)),
-    authorizer,
+    authorizer: {
+      authorize: (attributes) => (attributes.user.page === undefined ? authorizer : ofPages).authorize(attributes),
+    },
+    pages: registry.roles,
     endpointGroups: {
       *[Symbol.iterator]() {
         yield* documents;

@@ -48,14 +48,15 @@ export class ConsoleSite {
     this.#browser = browser;
   }
 
-  static async start(): Promise<ConsoleSite> {
+  /** `args`: more options of `svc serve`. */
+  static async start(args: readonly string[] = []): Promise<ConsoleSite> {
     // PostgreSQL, which runs as another user if the tests run as root, must be able to enter.
     const folder = await mkdtemp(join(process.getuid?.() === 0 ? '/tmp' : tmpdir(), 'svc-console-'));
     await chmod(folder, 0o711);
     const database = await createTestDatabase();
     await buildOnce();
     const [served, browser] = await Promise.all([
-      startServe(join(folder, 'data'), [`--svc.database.url=${databaseUrlOf(database)}`]),
+      startServe(join(folder, 'data'), [`--svc.database.url=${databaseUrlOf(database)}`, ...args]),
       startBrowser(),
     ]);
     return new ConsoleSite({ folder, database, served, browser });

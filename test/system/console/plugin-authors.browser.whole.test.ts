@@ -1,0 +1,130 @@
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { consolePageType } from '../../../pkg/apis/index.ts';
+import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
+import { startPluginTest, type PluginTest } from '../../../pkg/testenv/index.ts';
+import { Comment } from '../../../config/samples/plugins/blog/models.ts';
+import { ConsoleSite } from './console-site.ts';
+
+const ifBrowser = hasBrowser ? test : test.skip;
+if (!hasBrowser) test.skip('WARNING: THE TEST KIT OF PAGES IS NOT TESTED: there is no chromium', () => undefined);
+const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
+
+let blog: PluginTest;
+let browser: Browser;
+beforeAll(async () => {
+  if (!hasBrowser) return;
+  [blog, browser] = await Promise.all([startPluginTest({ folder: sample }), startBrowser()]);
+});
+afterAll(async () => {
+  await browser?.close();
+  await blog?.stop();
+});
+
+ifBrowser('the page of the sample plugin, in the test kit', async () => {
+  const { client } = blog;
+  const comment = (name: string): Comment => ({
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Comment',
+    metadata: { name },
+    spec: { post: 'welcome', author: 'ann', content: `Words of ${name}` },
+  });
+  await client.create(Comment, comment('first'));
+  await client.create(Comment, comment('second'));
+  const page = await browser.newPage();
+  page.setDefaultTimeout(30_000);
+  page.on('dialog', (dialog) => void dialog.accept());
+  await page.goto(await blog.urlOf('blog-comments'));
+  const frame = page.frameLocator('iframe');
+  const buttonOf = (name: string, action: string) =>
+    frame.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: action });
+  await buttonOf('first', 'Approve').click();
+  await frame.getByText('Words of first').waitFor({ state: 'hidden' });
+  expect((await client.get(Comment, { namespace: '', name: 'first' })).spec.approved).toBe(true);
+
+  // The server applies the rules of the page.
+  const key = { namespace: '', name: 'blog-comments' };
+  const { spec } = await client.get(consolePageType, key);
+  const restrict = (verbs: string[]): Promise<unknown> => {
+    const rules = [{ apiGroups: ['blog.example.com'], resources: ['comments'], verbs }];
+    return client.patch(consolePageType, key, { type: 'merge', patch: { spec: { rules } } });
+  };
+  await restrict(['list', 'watch']);
+  await buttonOf('second', 'Delete').click();
+  await frame.getByText('the rules of the page "blog-comments" do not allow it').waitFor();
+  await restrict(spec.rules!.flatMap(({ verbs }) => verbs));
+  await buttonOf('second', 'Delete').click();
+  await frame.getByText('No comment waits.').waitFor();
+  expect((await client.list(Comment)).items.map(({ metadata }) => metadata.name)).toEqual(['first']);
+
+  // Endpoints of the plugin run, too.
+  const stats = await blog.env.request('/apis/console.api.blog.example.com/v1/stats');
+  expect([stats.status, await stats.json()]).toEqual([200, expect.objectContaining({ commentsWaiting: 0 })]);
+});
+
+const draft = (version: number): string => `
+import { openPage } from '@svc/client/page';
+async function main(): Promise<void> {
+  const { setUnsaved } = await openPage();
+  const label = document.createElement('label');
+  const area = document.createElement('textarea');
+  area.addEventListener('input', () => setUnsaved(area.value !== ''));
+  label.append('Draft of version ${version} ', area);
+  document.querySelector('#root')?.append(label);
+}
+void main();
+`;
+
+ifBrowser(
+  'a page says that its plugin stopped, keeps what was typed, and shows a changed file in its place',
+  async () => {
+    const site = await ConsoleSite.start(['--svc.plugins.interval=100ms']);
+    try {
+      const path = '/apis/plugin.svc.run/v1alpha1/plugins/draft';
+      const until = (phase: string): Promise<void> =>
+        pollUntil(async () => {
+          const { status } = await site.api('GET', path).catch((): Record<string, unknown> => ({}));
+          return (status as { phase?: string } | undefined)?.phase === phase;
+        });
+      const enable = async (enabled: boolean): Promise<void> => {
+        await site.api('PATCH', path, { spec: { enabled } });
+        await until(enabled ? 'Started' : 'Disabled');
+      };
+      await site.addPlugin('draft', {
+        'plugin.yaml':
+          'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: draft }\nspec: { version: 1.0.0, enabled: true }\n',
+        'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
+        'pages/draft.ts': draft(1),
+        'presets/page.yaml':
+          'apiVersion: console.svc.run/v1alpha1\nkind: ConsolePage\nmetadata: { name: draft }\nspec: { title: Draft, frame: { file: draft.html } }\n',
+      });
+      await until('Started');
+      await site.visit('/p/draft', async (page) => {
+        const frame = page.frameLocator('iframe[title="Draft"]');
+        const area = frame.getByRole('textbox');
+        await frame.getByText('Draft of version 1').waitFor();
+        await area.fill('What I have typed');
+
+        await enable(false);
+        await page.getByText('The plugin of this page has stopped.').waitFor();
+        expect(await area.inputValue()).toBe('What I have typed');
+        await enable(true);
+        await page.getByText('The plugin of this page has stopped.').waitFor({ state: 'hidden' });
+        expect(await area.inputValue()).toBe('What I have typed');
+
+        await site.addPlugin('draft', { 'pages/draft.ts': draft(2) });
+        await page.getByText('There is a newer version of this page.').waitFor();
+        expect(await area.inputValue()).toBe('What I have typed');
+        await page.getByRole('button', { name: 'Show it, and lose what is not saved' }).click();
+        await frame.getByText('Draft of version 2').waitFor();
+
+        await site.addPlugin('draft', { 'pages/draft.ts': draft(3) });
+        await frame.getByText('Draft of version 3').waitFor();
+      });
+    } finally {
+      await site.stop();
+    }
+  },
+);
