@@ -1,25 +1,20 @@
 import { useEffect, useState } from 'react';
 import { useSearchParams } from 'wouter';
-import { FailureNote } from '../interface/failure-note.tsx';
 import { useUnsaved } from '../interface/unsaved.ts';
-import { useTitle } from '../interface/use-title.ts';
 import { texts } from '../texts/texts.ts';
 import { PluginFrame, type FrameFault } from './plugin-frame.tsx';
-import { usePluginPages, type PluginPage } from './plugin-pages.ts';
+import type { PluginPage } from './plugin-pages.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './frame.css';
 
-/** A page of a plugin. It stays when its plugin stops: what somebody has typed is not lost. */
-export default function FramePage({ name }: { name: string }) {
-  const { value: pages, failure } = usePluginPages();
-  const page = pages?.find((each) => each.name === name);
+/** A page of a plugin in a frame. It stays as it is while something is not saved. */
+export function FramePage({ page }: { page: PluginPage }) {
   const [shown, setShown] = useState<PluginPage | undefined>(undefined);
   const [opened, setOpened] = useState(0);
   const [fault, setFault] = useState<FrameFault | undefined>(undefined);
   const [isUnsaved, setUnsaved] = useState(false);
   const [params, setParams] = useSearchParams();
   useUnsaved(isUnsaved);
-  useTitle((page ?? shown)?.title ?? name);
 
   const open = (next: PluginPage): void => {
     setShown(next);
@@ -27,26 +22,14 @@ export default function FramePage({ name }: { name: string }) {
     setFault(undefined);
     setUnsaved(false);
   };
-  const isNewer = page?.url !== undefined && page.url !== shown?.url;
+  const isNewer = page.url !== undefined && page.url !== shown?.url;
   useEffect(() => {
-    if (page !== undefined && isNewer && !isUnsaved) open(page);
+    if (isNewer && !isUnsaved) open(page);
   }, [page, isNewer, isUnsaved]);
 
-  const title = (page ?? shown)?.title ?? name;
-  const isFirst = shown === undefined;
   return (
     <>
-      <div className="page-head">
-        <h1>{title}</h1>
-      </div>
-      {failure === undefined ? undefined : <FailureNote failure={failure} />}
-      {pages === undefined && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
-      {pages !== undefined && page === undefined ? (
-        <p role="alert" className="note warning">
-          {isFirst ? texts.frame.unknown(name) : texts.frame.stopped}
-        </p>
-      ) : undefined}
-      {page !== undefined && isNewer && isUnsaved ? (
+      {isNewer && isUnsaved ? (
         <p role="status" className="note warning">
           {texts.frame.newer}{' '}
           <button type="button" className="button plain" onClick={() => open(page)}>
@@ -57,7 +40,7 @@ export default function FramePage({ name }: { name: string }) {
       {fault !== undefined && shown !== undefined ? (
         <div role="alert" className="note failure">
           <p>{texts.frame.faults[fault]}</p>
-          <button type="button" className="button plain" onClick={() => open(page ?? shown)}>
+          <button type="button" className="button plain" onClick={() => open(page)}>
             {texts.frame.again}
           </button>
         </div>

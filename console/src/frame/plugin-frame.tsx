@@ -1,10 +1,9 @@
-import { pageProtocol, servePage, type PageFault, type PageRequest, type ServedPage } from '@svc/client/page';
+import { pageProtocol, servePage, type PageFault, type ServedPage } from '@svc/client/page';
 import { useEffect, useRef, useState } from 'react';
 import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
-import { noteRefusal } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
 import { usePageLook } from './page-look.ts';
-import { sessionHeaders } from './plugin-pages.ts';
+import { fetchForPage } from './plugin-pages.ts';
 
 export type FrameFault = PageFault | 'moved';
 
@@ -49,10 +48,12 @@ export function PluginFrame({ page, url, place, onPlace, onUnsaved, onFault }: P
       return onFault('moved');
     }
     isLoaded.current = true;
+    const send = fetchForPage(page.name);
     const { port1, port2 } = new MessageChannel();
     served.current = servePage({
       port: port1,
-      send: (request, signal) => sendForPage(page.name, request, signal),
+      send: ({ path, method, headers, body }, signal) =>
+        send(path, { method, headers, signal, ...(body === undefined ? {} : { body }) }),
       mayDelete: (path) => new Promise((answer) => setDeletion({ path, answer })),
       onHeight: (pixels) => setHeight(Math.min(heightPixels.max, Math.max(heightPixels.min, Math.ceil(pixels)))),
       onPlace,
@@ -92,18 +93,4 @@ export function PluginFrame({ page, url, place, onPlace, onUnsaved, onFault }: P
       )}
     </>
   );
-}
-
-async function sendForPage(name: string, request: PageRequest, signal: AbortSignal): Promise<Response> {
-  const { method, path, headers, body } = request;
-  const response = await fetch(path, {
-    method,
-    headers: { ...headers, ...sessionHeaders(method), 'X-SVC-Page': name },
-    signal,
-    redirect: 'error',
-    ...(body === undefined ? {} : { body }),
-  });
-  // 403 is what the rules of the page say.
-  if (response.status === 401) noteRefusal(401);
-  return response;
 }

@@ -1,6 +1,9 @@
+import type { JsonObject } from '@svc/client';
 import { useMemo } from 'react';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useLiveRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
+import { noteRefusal } from '../server/server.ts';
+import type { ListSpec } from '../views/saved-view.ts';
 
 const pageInfo: ModelInfo = {
   group: 'console.svc.run',
@@ -22,13 +25,34 @@ export interface PluginPage {
   name: string;
   title: string;
   plugin: string;
-  /** Undefined before its plugin has started for the first time. */
+  /** Of its frame; undefined before its plugin has started for the first time, and without a frame. */
   url: string | undefined;
+  /** What the console itself shows, instead of a frame. */
+  content: readonly PagePart[] | undefined;
+}
+
+/** One of text, list, form, plot and buttons. */
+export interface PagePart {
+  title?: string;
+  text?: string;
+  list?: ListSpec;
+  form?: Pick<ListSpec, 'model' | 'namespace'>;
+  plot?: Omit<ListSpec, 'sort' | 'columns'> & { index: string };
+  buttons?: readonly PageButton[];
+}
+
+/** Sends a POST to an endpoint. */
+export interface PageButton {
+  label: string;
+  path: string;
+  body?: JsonObject;
+  confirm?: string;
+  done?: string;
 }
 
 interface PageObject {
   metadata: { name: string; labels?: Record<string, string> };
-  spec: { title: string; order?: number; frame: { file: string; hash?: string } };
+  spec: { title: string; order?: number; frame?: { file: string; hash?: string }; content?: readonly PagePart[] };
 }
 
 /** The pages of all plugins in their order, as they are now. */
@@ -53,18 +77,31 @@ function orderOf({ spec: { order = Infinity } }: PageObject): number {
   return Math.min(order, Number.MAX_SAFE_INTEGER);
 }
 
-function pageOf({ metadata: { name, labels }, spec: { title, frame } }: PageObject): PluginPage {
+function pageOf({ metadata: { name, labels }, spec: { title, frame, content } }: PageObject): PluginPage {
   const plugin = labels?.[pluginLabel] ?? '';
-  const { file, hash } = frame;
-  return { name, title, plugin, url: hash === undefined ? undefined : `/plugin-pages/${plugin}/${hash}/${file}` };
+  const url = frame?.hash === undefined ? undefined : `/plugin-pages/${plugin}/${frame.hash}/${frame.file}`;
+  return { name, title, plugin, url, content };
 }
 
 export function pageLink(name: string): string {
   return `/p/${encodeURIComponent(name)}`;
 }
 
+/** `fetch` in the name of a page: the server allows what the rules of the page and the user may. */
+export function fetchForPage(name: string): typeof fetch {
+  return async (input, init = {}) => {
+    const headers = new Headers(init.headers);
+    for (const [key, value] of Object.entries(sessionHeaders(init.method ?? 'GET'))) headers.set(key, value);
+    headers.set('X-SVC-Page', name);
+    const response = await fetch(input, { ...init, headers, redirect: 'error' });
+    // 403 is what the rules of the page say.
+    if (response.status === 401) noteRefusal(401);
+    return response;
+  };
+}
+
 /** What the session of the browser adds to a request: the server refuses it for another session. */
-export function sessionHeaders(method: string): Record<string, string> {
+function sessionHeaders(method: string): Record<string, string> {
   const token = resourceOf(pageInfo).connection.browserSession?.csrfToken;
   if (token === undefined) return {};
   return method === 'GET' ? { 'X-SVC-Session': token } : { 'X-SVC-Session': token, 'X-CSRFToken': token };

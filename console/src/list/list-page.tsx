@@ -18,10 +18,10 @@ import { texts } from '../texts/texts.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { FilterBar } from './filter-bar.tsx';
 import { readListView, selectionOf, toggleSort, writeListView, type ListView } from './list-view.ts';
-import { ListWindow, type WindowSnapshot } from './list-window.ts';
 import { useModelFacts } from './model-facts.ts';
 import { ObjectGrid } from './object-grid.tsx';
 import { shownColumns } from './shown-columns.ts';
+import { useListWindow } from './use-list-window.ts';
 import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
 const ViewsDialog = lazy(() => import('../views/views-dialog.tsx'));
@@ -155,19 +155,21 @@ function ModelList({ model }: { model: ModelInfo }) {
           rowCount={total ?? 0}
           row={(index) => list?.row(index)}
           onShow={onShow}
-          selection={selection}
-          onSelect={onSelect}
-          selectAll={
-            <input
-              type="checkbox"
-              aria-label={texts.list.selectAll}
-              checked={selection.size > 0 && selection.size === total}
-              onChange={(event) => {
-                if (event.target.checked) void selectAll().then(() => setFailure(undefined), setFailure);
-                else select(new Map());
-              }}
-            />
-          }
+          selectable={{
+            selection,
+            onSelect,
+            all: (
+              <input
+                type="checkbox"
+                aria-label={texts.list.selectAll}
+                checked={selection.size > 0 && selection.size === total}
+                onChange={(event) => {
+                  if (event.target.checked) void selectAll().then(() => setFailure(undefined), setFailure);
+                  else select(new Map());
+                }}
+              />
+            ),
+          }}
           linkOf={({ object }) => objectLink(model, object.metadata)}
           onOpen={({ object }) => navigate(objectLink(model, object.metadata))}
           hasNamespaces={model.namespaced && view.namespace === ''}
@@ -207,27 +209,6 @@ function ModelList({ model }: { model: ModelInfo }) {
       </Suspense>
     </div>
   );
-}
-
-const nothing: WindowSnapshot = {
-  columns: [],
-  total: undefined,
-  isLowerBound: false,
-  stream: { name: 'connecting' },
-  failure: undefined,
-  version: 0,
-};
-const nothingYet = { get: () => nothing, subscribe: () => () => undefined };
-
-function useListWindow(model: ModelInfo, view: ListView): { list: ListWindow | undefined; snapshot: WindowSnapshot } {
-  const [list, setList] = useState<ListWindow | undefined>(undefined);
-  useEffect(() => {
-    const next = new ListWindow(resourceOf(model, view.namespace), { ...selectionOf(view), sort: view.sort });
-    setList(next);
-    next.start();
-    return () => next.stop();
-  }, [model, view]);
-  return { list, snapshot: useObservable(list?.snapshot ?? nothingYet) };
 }
 
 /** More than may be selected, if there are more. @throws StatusError */

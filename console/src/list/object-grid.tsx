@@ -14,10 +14,8 @@ export interface ObjectGridProps {
   row: (index: number) => TableRow | undefined;
   /** The rows that are visible now. */
   onShow: (first: number, last: number) => void;
-  selection: SelectedRows;
-  /** With `range`: all rows from the one before to this. */
-  onSelect: (index: number, options: { range: boolean }) => void;
-  selectAll: ReactNode;
+  /** Default: rows cannot be selected. */
+  selectable?: SelectableRows;
   linkOf: (row: TableRow) => string;
   onOpen: (row: TableRow) => void;
   hasNamespaces: boolean;
@@ -25,6 +23,14 @@ export interface ObjectGridProps {
   /** The index that sorts by a column, if there is one. */
   sortKeyOf: (column: ShownColumn) => string | undefined;
   onSort: (key: string, options: { add: boolean }) => void;
+}
+
+export interface SelectableRows {
+  selection: SelectedRows;
+  /** With `range`: all rows from the one before to this. */
+  onSelect: (index: number, options: { range: boolean }) => void;
+  /** In the header. */
+  all: ReactNode;
 }
 
 interface Cell {
@@ -39,10 +45,11 @@ const rowHeight = 36;
  * arrows move it. Source: WAI-ARIA Authoring Practices, Data Grid.
  */
 export function ObjectGrid(props: ObjectGridProps) {
-  const { columns, rowCount, row, onShow, selection, onSelect, linkOf, onOpen, hasNamespaces } = props;
+  const { columns, rowCount, row, onShow, selectable, linkOf, onOpen, hasNamespaces } = props;
+  const before = selectable === undefined ? 0 : 1;
   const { base } = useRouter();
   const scroller = useRef<HTMLDivElement>(null);
-  const [active, setActive] = useState<Cell>({ row: 0, column: 1 });
+  const [active, setActive] = useState<Cell>({ row: 0, column: before });
   const shouldFocus = useRef(false);
   const rows = useVirtualizer({
     count: rowCount,
@@ -57,7 +64,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   const actions = useMemo<RowActions>(
     () => ({
       activate: (cell) => setActive((known) => (known.row === cell.row && known.column === cell.column ? known : cell)),
-      select: (...given) => newest.current.onSelect(...given),
+      select: (...given) => newest.current.selectable?.onSelect(...given),
       open: (chosen) => newest.current.onOpen(chosen),
     }),
     [],
@@ -67,7 +74,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => onShow(first, last), [onShow, first, last]);
 
-  const columnCount = columns.length + (hasNamespaces ? 2 : 1);
+  const columnCount = before + columns.length + (hasNamespaces ? 1 : 0);
   const current = {
     row: Math.min(active.row, Math.max(0, rowCount - 1)),
     column: Math.min(active.column, columnCount - 1),
@@ -97,8 +104,8 @@ export function ObjectGrid(props: ObjectGridProps) {
     const target = targetOf(event, from, { rowCount, columnCount });
     const here = row(from.row);
     if (target !== undefined) move(target);
-    else if ((event.key === ' ' || event.key === 'x') && here !== undefined)
-      onSelect(from.row, { range: event.shiftKey });
+    else if ((event.key === ' ' || event.key === 'x') && here !== undefined && selectable !== undefined)
+      selectable.onSelect(from.row, { range: event.shiftKey });
     else if (event.key === 'Enter' && here !== undefined) onOpen(here);
     else return;
     event.preventDefault();
@@ -107,13 +114,13 @@ export function ObjectGrid(props: ObjectGridProps) {
   return (
     <div
       ref={scroller}
-      className="grid"
+      className={selectable === undefined ? 'grid plain' : 'grid'}
       role="grid"
       tabIndex={rowCount === 0 ? 0 : -1}
       aria-label={props.label}
       aria-rowcount={rowCount + 1}
       aria-colcount={columnCount}
-      aria-multiselectable="true"
+      aria-multiselectable={selectable === undefined ? undefined : true}
       onKeyDown={onKeyDown}
       style={template}
     >
@@ -131,7 +138,7 @@ export function ObjectGrid(props: ObjectGridProps) {
               link={shown === undefined ? undefined : `${base}${linkOf(shown)}`}
               columns={columns}
               hasNamespaces={hasNamespaces}
-              isSelected={shown !== undefined && selection.has(shown.object.metadata.uid)}
+              isSelected={isSelectedRow(shown, selectable)}
               activeColumn={current.row === index ? current.column : undefined}
               actions={actions}
             />
@@ -140,6 +147,11 @@ export function ObjectGrid(props: ObjectGridProps) {
       </div>
     </div>
   );
+}
+
+/** Undefined where rows cannot be selected. */
+function isSelectedRow(row: TableRow | undefined, selectable: SelectableRows | undefined): boolean | undefined {
+  return selectable === undefined ? undefined : row !== undefined && selectable.selection.has(row.object.metadata.uid);
 }
 
 /** They stay the same, so that a row whose object did not change is not rendered. */
@@ -155,7 +167,7 @@ interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'
   /** Undefined while it is read. */
   shown: TableRow | undefined;
   link: string | undefined;
-  isSelected: boolean;
+  isSelected: boolean | undefined;
   /** Of the cell in the order of the Tab key, if it is in this row. */
   activeColumn: number | undefined;
   actions: RowActions;
@@ -164,6 +176,7 @@ interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'
 const GridRow = memo(function GridRow(props: GridRowProps) {
   const { index, start, shown, link, columns, hasNamespaces, isSelected, activeColumn, actions } = props;
   const cells = shown === undefined ? [] : cellsOf(shown, columns, hasNamespaces);
+  const before = isSelected === undefined ? 0 : 1;
   return (
     <div
       role="row"
@@ -172,24 +185,26 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
       aria-selected={isSelected}
       style={{ transform: `translateY(${start}px)` }}
     >
-      <div role="gridcell" aria-colindex={1}>
-        {shown === undefined ? undefined : (
-          <input
-            type="checkbox"
-            data-cell={`${index}:0`}
-            tabIndex={activeColumn === 0 ? 0 : -1}
-            aria-label={texts.list.selectRow(shown.object.metadata.name)}
-            checked={isSelected}
-            onChange={() => undefined}
-            onClick={(event: MouseEvent) => {
-              actions.activate({ row: index, column: 0 });
-              actions.select(index, { range: event.shiftKey });
-            }}
-          />
-        )}
-      </div>
+      {isSelected === undefined ? undefined : (
+        <div role="gridcell" aria-colindex={1}>
+          {shown === undefined ? undefined : (
+            <input
+              type="checkbox"
+              data-cell={`${index}:0`}
+              tabIndex={activeColumn === 0 ? 0 : -1}
+              aria-label={texts.list.selectRow(shown.object.metadata.name)}
+              checked={isSelected}
+              onChange={() => undefined}
+              onClick={(event: MouseEvent) => {
+                actions.activate({ row: index, column: 0 });
+                actions.select(index, { range: event.shiftKey });
+              }}
+            />
+          )}
+        </div>
+      )}
       {cells.map((text, at) => {
-        const column = at + 1;
+        const column = at + before;
         const cell = {
           'data-cell': `${index}:${column}`,
           tabIndex: activeColumn === column ? 0 : -1,
@@ -220,15 +235,18 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
   );
 });
 
-function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort }: ObjectGridProps) {
+function GridHeader({ columns, hasNamespaces, selectable, sort, sortKeyOf, onSort }: ObjectGridProps) {
+  const before = selectable === undefined ? 0 : 1;
   const [name, ...others] = columns;
   const shown: readonly (ShownColumn | undefined)[] = hasNamespaces ? [name, undefined, ...others] : columns;
   return (
     <div role="rowgroup" className="grid-head">
       <div role="row" aria-rowindex={1} className="grid-row">
-        <div role="columnheader" aria-colindex={1}>
-          {selectAll}
-        </div>
+        {selectable === undefined ? undefined : (
+          <div role="columnheader" aria-colindex={1}>
+            {selectable.all}
+          </div>
+        )}
         {shown.map((column, at) => {
           const key = column === undefined ? 'metadata.namespace' : sortKeyOf(column);
           const title = column?.name ?? texts.list.namespace;
@@ -237,7 +255,7 @@ function GridHeader({ columns, hasNamespaces, selectAll, sort, sortKeyOf, onSort
             <div
               key={title}
               role="columnheader"
-              aria-colindex={at + 2}
+              aria-colindex={at + before + 1}
               aria-sort={direction ?? (key === undefined ? undefined : 'none')}
               title={column?.description}
             >

@@ -19,9 +19,9 @@ const AccessPage = lazy(() => import('../access/access-page.tsx'));
 const ApplyPage = lazy(() => import('../apply/apply-page.tsx'));
 const EventsPage = lazy(() => import('../events/events-page.tsx'));
 const FieldsPage = lazy(() => import('../fields/fields-page.tsx'));
-const FramePage = lazy(() => import('../frame/frame-page.tsx'));
 const HealthPage = lazy(() => import('../health/health-page.tsx'));
 const NewPage = lazy(() => import('../object/new-page.tsx'));
+const PageOfPlugin = lazy(() => import('../content/page-of-plugin.tsx'));
 const PluginPage = lazy(() => import('../plugins/plugin-page.tsx'));
 const PluginsPage = lazy(() => import('../plugins/plugins-page.tsx'));
 const Palette = lazy(() => import('./palette.tsx'));
@@ -106,7 +106,7 @@ export function Shell({ user }: { user: SessionUser }) {
               <Route path="/access/*?" component={AccessPage} />
               <Route path="/plugins" component={PluginsPage} />
               <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...params} />}</Route>
-              <Route path="/p/:name">{(params) => <FramePage key={params.name} {...params} />}</Route>
+              <Route path="/p/:name">{(params) => <PageOfPlugin key={params.name} {...params} />}</Route>
               <Route path="/events" component={EventsPage} />
               <Route path="/health" component={HealthPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>

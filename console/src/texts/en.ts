@@ -2,6 +2,7 @@ import { access } from './en/access.ts';
 import { apply } from './en/apply.ts';
 import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
+import { content } from './en/content.ts';
 import { events } from './en/events.ts';
 import { frame } from './en/frame.ts';
 import { exported } from './en/export.ts';
@@ -257,6 +258,7 @@ export const en = {
 
   apply,
 
+  content,
   events,
   frame,
   health,

@@ -12,18 +12,19 @@ import { Observable } from '../server/observable.ts';
 import { followRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
 import { listLink } from '../shell/links.ts';
 
+/** What says which objects a list has, and how it shows them. */
+export interface ListSpec {
+  model: string;
+  namespace?: string;
+  fields?: string[];
+  labels?: string[];
+  sort?: string[];
+  columns?: string[];
+}
+
 /** `console.svc.run/v1alpha1` SavedView. */
 export interface SavedView extends Stored<AnyObject> {
-  spec: {
-    title: string;
-    description?: string;
-    model: string;
-    namespace?: string;
-    fields?: string[];
-    labels?: string[];
-    sort?: string[];
-    columns?: string[];
-  };
+  spec: ListSpec & { title: string; description?: string };
 }
 
 export const savedViewInfo: ModelInfo = {
@@ -66,19 +67,13 @@ export function viewsOf(model: ModelInfo, all: readonly SavedView[] | undefined)
   return (all ?? []).filter(({ spec }) => spec.model === modelName(model));
 }
 
-export function viewLink(model: ModelInfo, { spec }: SavedView): string {
+export function viewLink(model: ModelInfo, { spec }: { spec: ListSpec }): string {
   const query = writeListView(listViewOf(spec)).toString();
   return query === '' ? listLink(model) : `${listLink(model)}?${query}`;
 }
 
 /** What a saved view shows. Somebody may have written it by hand: what is no condition is left out. */
-export function listViewOf({
-  namespace = '',
-  fields = [],
-  labels = [],
-  sort = [],
-  columns = [],
-}: SavedView['spec']): ListView {
+export function listViewOf({ namespace = '', fields = [], labels = [], sort = [], columns = [] }: ListSpec): ListView {
   return {
     namespace,
     conditions: fields.flatMap((text) => parseCondition(text) ?? []),

@@ -1,14 +1,80 @@
 import type { JsonSchema } from '#pkg/apimachinery/index';
 import { newConsoleModel } from './console-model.ts';
 import { consolePageKind, consolePageType } from './console-page.ts';
+import { listFields } from './list-schema.ts';
 
 const texts: JsonSchema = { type: 'array', maxItems: 100, items: { type: 'string', maxLength: 1024 } };
 
+const { model, namespace, fields, labels } = listFields;
+const title: JsonSchema = { type: 'string', minLength: 1, maxLength: 100 };
+
+const button: JsonSchema = {
+  type: 'object',
+  required: ['label', 'path'],
+  properties: {
+    label: title,
+    path: {
+      type: 'string',
+      maxLength: 1024,
+      pattern: '^/apis/((uc|console)\\.)?api\\.[a-z0-9.-]+/[a-z0-9]+(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$',
+      description: 'An endpoint of the plugin, to which it sends a POST.',
+    },
+    body: {
+      type: 'object',
+      'x-kubernetes-preserve-unknown-fields': true,
+      description: 'What it sends. Default: nothing.',
+    },
+    confirm: { type: 'string', minLength: 1, maxLength: 1000, description: 'Asked before it is sent.' },
+    done: {
+      type: 'string',
+      minLength: 1,
+      maxLength: 1000,
+      description: 'Said after it, unless the answer has a message.',
+    },
+  },
+};
+
+const content: JsonSchema = {
+  type: 'array',
+  minItems: 1,
+  maxItems: 20,
+  description: 'Parts that the console itself shows, without code of the plugin, one below the other.',
+  items: {
+    type: 'object',
+    oneOf: ['text', 'list', 'form', 'plot', 'buttons'].map((part) => ({ required: [part] })),
+    properties: {
+      title: { ...title, description: 'Above the part.' },
+      text: { type: 'string', minLength: 1, maxLength: 10_000, description: 'An empty line begins a paragraph.' },
+      list: { type: 'object', required: ['model'], properties: listFields, description: 'Objects of a model.' },
+      form: {
+        type: 'object',
+        required: ['model'],
+        properties: { model, namespace },
+        description: 'For a new object of a model.',
+      },
+      plot: {
+        type: 'object',
+        required: ['model', 'index'],
+        properties: {
+          model,
+          index: { type: 'string', minLength: 1, maxLength: 253, description: 'Of one value.' },
+          namespace,
+          fields,
+          labels,
+        },
+        description: 'How many objects have which value of an index.',
+      },
+      buttons: { type: 'array', minItems: 1, maxItems: 10, items: button },
+    },
+  },
+};
+
 const spec: JsonSchema = {
   type: 'object',
-  required: ['title', 'frame'],
+  required: ['title'],
+  oneOf: [{ required: ['frame'] }, { required: ['content'] }],
   properties: {
-    title: { type: 'string', minLength: 1, maxLength: 100, description: 'What people call it.' },
+    title: { ...title, description: 'What people call it.' },
     description: { type: 'string', maxLength: 1000 },
     order: {
       type: 'integer',
@@ -34,6 +100,7 @@ const spec: JsonSchema = {
         },
       },
     },
+    content,
     rules: {
       type: 'array',
       maxItems: 50,

@@ -1,4 +1,4 @@
-import type { ApiObject, ResourceType } from '#pkg/apimachinery/index';
+import type { ApiObject, JsonObject, ResourceType } from '#pkg/apimachinery/index';
 import type { PolicyRule } from '../rbac/policy-rule.ts';
 
 /** A page that a plugin adds to the console. */
@@ -7,12 +7,15 @@ export interface ConsolePageSpec {
   description?: string;
   /** Pages with a number come first, in its order. */
   order?: number;
-  frame: {
+  /** Code of the plugin; else there is `content`. */
+  frame?: {
     /** Of `ui/` in the plugin's folder, or made from `pages/`: `board.html`. */
     file: string;
     /** Of the files at present; the start of the plugin sets it. */
     hash?: string;
   };
+  /** Parts that the console itself shows. */
+  content?: JsonObject[];
   /** What requests of the page may do, of what its user may do. Default: nothing. */
   rules?: PolicyRule[];
 }

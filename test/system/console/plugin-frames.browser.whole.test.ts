@@ -12,6 +12,7 @@ import { ConsoleSite, expectAccessible } from './console-site.ts';
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
 const blog = '/apis/blog.example.com/v1';
+const consolePages = '/apis/console.svc.run/v1alpha1/consolepages';
 
 let site: ConsoleSite;
 /** Somewhere else: whatever reaches it was sent out. */
@@ -250,4 +251,75 @@ test('the page of the sample plugin lists, approves and deletes comments, and st
     await site.api('POST', `${blog}/comments`, comment('third'));
     await frame.getByText('Words of third').waitFor();
   });
+});
+
+test('a page of content lists, plots, creates and sends, as its user and its rules may', async () => {
+  await enable('blog', true);
+  await site.api('POST', `${blog}/comments`, {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Comment',
+    metadata: { name: 'waiting' },
+    spec: { post: 'welcome', author: 'bea', content: 'Words that wait' },
+  });
+  await site.visit('/', async (page) => {
+    await page.getByRole('link', { name: 'Editorial desk' }).click();
+    const waiting = page.getByRole('region', { name: 'Comments that wait' });
+    await waiting.getByRole('gridcell', { name: 'Words that wait' }).waitFor();
+    expect(await waiting.getByRole('checkbox').count()).toBe(0);
+    await page.getByRole('region', { name: 'Posts by phase' }).getByRole('cell', { name: 'Published' }).waitFor();
+    await page.getByLabel('displayName').waitFor();
+    await expectAccessible(page);
+
+    // By keys from a row to its object.
+    const first = await waiting.getByRole('row').nth(1).getByRole('link').textContent();
+    await waiting.getByRole('gridcell', { name: 'Words that wait' }).click();
+    await page.keyboard.press('Control+Home');
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: String(first) }).waitFor();
+    await page.goBack();
+
+    await page.getByRole('button', { name: 'Approve all' }).click();
+    await page.getByRole('dialog').getByText('Readers will see each comment that waits.').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve all' }).click();
+    await page.getByText(/^Comments approved: \d+$/).waitFor();
+    await waiting.getByText('0 objects').waitFor();
+    const still = await site.api('GET', `${blog}/comments?fieldSelector=spec.approved=false`);
+    expect(still['items']).toEqual([]);
+
+    const form = page.locator('.edit-panel');
+    await form.getByLabel('displayName').fill('Made here');
+    await form.getByRole('textbox', { name: 'name', exact: true }).fill('made-here');
+    await form.getByRole('button', { name: 'Create' }).click();
+    await form.getByRole('link', { name: 'made-here' }).waitFor();
+    expect(await form.getByLabel('displayName').inputValue()).toBe('');
+
+    // What is typed stays while the plugin stops, and a change of the page shows at once.
+    await form.getByLabel('displayName').fill('Kept');
+    await enable('blog', false);
+    await page.getByText('The plugin of this page has stopped.').waitFor();
+    await enable('blog', true);
+    await page.getByText('The plugin of this page has stopped.').waitFor({ state: 'hidden' });
+    await waiting.getByText('0 objects').waitFor();
+    expect(await form.getByLabel('displayName').inputValue()).toBe('Kept');
+    await site.api('PATCH', `${consolePages}/blog-desk`, { spec: { rules: [], title: 'The desk' } });
+    await page.getByRole('heading', { level: 1, name: 'The desk' }).waitFor();
+    await page.getByRole('button', { name: 'Approve all' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve all' }).click();
+    await page.getByRole('dialog').getByText('the rules of the page "blog-desk" do not allow it').waitFor();
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click();
+    await form.getByLabel('displayName').fill('');
+  });
+
+  // Who may see nothing of the blog is told which rules are missing.
+  const password = await site.addUser('ned');
+  await site.visit(
+    '/p/blog-desk',
+    async (page) => {
+      await page.getByText('list comments.blog.example.com').waitFor();
+      const button = page.getByRole('button', { name: 'Approve all' });
+      await pollUntil(async () => (await button.getAttribute('aria-disabled')) === 'true');
+      await page.getByText('create comment-approvals.console.api.blog.example.com').waitFor({ state: 'attached' });
+    },
+    { user: 'ned', password },
+  );
 });

@@ -225,6 +225,36 @@ test('a page whose file is missing stops the start of its plugin, and says so', 
   );
 });
 
+test('a page has a frame or content, and buttons that reach endpoints only', async () => {
+  const causeOf = async (spec: object): Promise<unknown[]> => {
+    const page = JSON.parse(pageOf('wrong', 'a.html')) as object;
+    const { status, json } = await api('POST', `${pages}?dryRun=All`, { ...page, spec: { title: 'Wrong', ...spec } });
+    const { field, message = '' } = (json as { details?: { causes: { field: string; message: string }[] } }).details
+      ?.causes[0] ?? { field: '' };
+    return [status, field, /Found (?:none|\d)|should match/.exec(message)?.[0]];
+  };
+  const text = [{ text: 'Words' }];
+  const button = (path: string) => ({ content: [{ buttons: [{ label: 'Do it', path }] }] });
+  const frame = { file: 'a.html' };
+  expect(await causeOf({ content: text })).toEqual([201, '', undefined]);
+  expect(await causeOf({})).toEqual([422, 'spec', 'Found none']);
+  expect(await causeOf({ frame, content: text })).toEqual([422, 'spec', 'Found 2']);
+  expect(await causeOf({ content: [{ title: 'Nothing' }] })).toEqual([422, 'spec.content[0]', 'Found none']);
+  expect(await causeOf(button('/apis/api.board.example.com/v1/posts/first.one/comments'))).toEqual([
+    201,
+    '',
+    undefined,
+  ]);
+  const others = ['/api/v1/namespaces', '/apis/board.example.com/v1/posts', '/apis/api.x.com/v1/../../v1/y', '//api.x'];
+  for (const path of others)
+    expect([path, ...(await causeOf(button(path)))]).toEqual([
+      path,
+      422,
+      'spec.content[0].buttons[0].path',
+      'should match',
+    ]);
+});
+
 test('the rules of a page are those of a role', async () => {
   const { status, json } = await api('POST', pages, JSON.parse(pageOf('wrong', 'a.html', [{ verbs: ['get'] }])));
   expect([status, (json as { details?: { causes: { field: string }[] } }).details?.causes[0]?.field]).toEqual([

@@ -12,6 +12,7 @@ test('a plugin is a value, which can be inspected before it runs', () => {
     'public GET /posts/{slug}',
     'uc POST /posts/{slug}/comments',
     'console PUT /posts/{name}/publication',
+    'console POST /comment-approvals',
     'console GET /stats',
   ]);
 });

@@ -1,6 +1,7 @@
 import {
   defineEndpoint,
   EndpointAnswer,
+  isStatusError,
   newNotFound,
   Type,
   type Client,
@@ -118,6 +119,36 @@ const setPublication = defineEndpoint({
     client.patch(Post, { namespace: '', name }, { type: 'merge', patch: { spec: { publish, publishAt } } }),
 });
 
+const approveComments = defineEndpoint({
+  ...where,
+  audience: 'console',
+  method: 'POST',
+  path: '/comment-approvals',
+  operationId: 'approveComments',
+  summary: 'Approves the comments that wait, at most the 500 oldest.',
+  handler: async (_request, { client, signal }) => {
+    const { items } = await client.list(Comment, {
+      fieldSelector: 'spec.approved=false',
+      sort: ['metadata.creationTimestamp'],
+      limit: 500,
+      signal,
+    });
+    const approved = await Promise.all(items.map(({ metadata }) => approve(client, metadata.name)));
+    return { message: `Comments approved: ${approved.filter(Boolean).length}` };
+  },
+});
+
+/** False: somebody has deleted it. */
+async function approve(client: Client, name: string): Promise<boolean> {
+  try {
+    await client.patch(Comment, { namespace: '', name }, { type: 'merge', patch: { spec: { approved: true } } });
+    return true;
+  } catch (error) {
+    if (isStatusError(error, 'NotFound')) return false;
+    throw error;
+  }
+}
+
 const stats = defineEndpoint({
   ...where,
   audience: 'console',
@@ -158,4 +189,4 @@ async function count(
   return total;
 }
 
-export const endpoints = [listPosts, readPost, writeComment, setPublication, stats];
+export const endpoints = [listPosts, readPost, writeComment, setPublication, approveComments, stats];

@@ -92,5 +92,10 @@ export const Comment = defineModel({
     approved: Type.Optional(Type.Boolean({ default: false })),
   }),
   indexes: [index('spec.post'), index('spec.approved')],
+  printerColumns: [
+    { name: 'Post', type: 'string', jsonPath: '.spec.post' },
+    { name: 'Author', type: 'string', jsonPath: '.spec.author' },
+    { name: 'Content', type: 'string', jsonPath: '.spec.content' },
+  ],
 });
 export type Comment = ObjectOf<typeof Comment>;

@@ -1,0 +1,58 @@
+import { useId, useMemo, useState, type ReactNode } from 'react';
+import type { PagePart } from '../frame/plugin-pages.ts';
+import { models } from '../server/discovery.ts';
+import { modelName, type ModelInfo } from '../server/model-info.ts';
+import { useObservable } from '../server/observable.ts';
+import { texts } from '../texts/texts.ts';
+import { ContentButtons } from './content-buttons.tsx';
+import { ContentForm } from './content-form.tsx';
+import { ContentList } from './content-list.tsx';
+import { ContentPlot } from './content-plot.tsx';
+// oxlint-disable-next-line import/no-unassigned-import -- It has no names.
+import './content.css';
+
+/** The parts of a page of a plugin, without code of the plugin: what they show and do is what the user may. */
+export default function PageContent({ page, content }: { page: string; content: readonly PagePart[] }) {
+  // A change of another page is no change of these.
+  const text = JSON.stringify(content);
+  const parts = useMemo(() => JSON.parse(text) as readonly PagePart[], [text]);
+  return (
+    <div className="page-content">
+      {parts.map((part, at) => (
+        <Part key={`${at} ${part.form?.model}`} page={page} part={part} />
+      ))}
+    </div>
+  );
+}
+
+function Part({ page, part }: { page: string; part: PagePart }) {
+  const { title, text, list, form, plot, buttons } = part;
+  const id = useId();
+  return (
+    <section aria-labelledby={title === undefined ? undefined : id}>
+      {title === undefined ? undefined : <h2 id={id}>{title}</h2>}
+      {text?.split(/\n\s*\n/).map((paragraph, at) => (
+        <p key={at}>{paragraph}</p>
+      ))}
+      {list === undefined ? undefined : (
+        <WithModel name={list.model}>{(model) => <ContentList model={model} list={list} />}</WithModel>
+      )}
+      {form === undefined ? undefined : (
+        <WithModel name={form.model}>{(model) => <ContentForm model={model} namespace={form.namespace} />}</WithModel>
+      )}
+      {plot === undefined ? undefined : (
+        <WithModel name={plot.model}>{(model) => <ContentPlot model={model} plot={plot} />}</WithModel>
+      )}
+      {buttons === undefined ? undefined : <ContentButtons page={page} buttons={buttons} />}
+    </section>
+  );
+}
+
+/** A model that goes stays here: somebody may have typed something. */
+function WithModel({ name, children }: { name: string; children: (model: ModelInfo) => ReactNode }) {
+  const current = useObservable(models)?.find((model) => modelName(model) === name);
+  const [last, setLast] = useState(current);
+  if (current !== undefined && current !== last) setLast(current);
+  const model = current ?? last;
+  return model === undefined ? <p className="note">{texts.list.unknown(name)}</p> : children(model);
+}

@@ -1,0 +1,149 @@
+import type { AnyObject, Draft, JsonObject, Stored } from '@svc/client';
+import { StatusError } from '@svc/client';
+import { useEffect, useState } from 'react';
+import { TextFault, toYaml } from '../editor/yaml-text.ts';
+import { newValue } from '../form/form-field.ts';
+import { useFieldHints } from '../form/use-field-hints.ts';
+import { ActionButton } from '../interface/action-button.tsx';
+import { FailureNote } from '../interface/failure-note.tsx';
+import { useShortcut } from '../interface/shortcuts.ts';
+import { useUnsaved } from '../interface/unsaved.ts';
+import { useObservable } from '../server/observable.ts';
+import { missingRule } from '../server/missing-rule.ts';
+import { apiVersionOf, resourceOf, type ModelInfo } from '../server/model-info.ts';
+import type { ModelSchema } from '../server/open-api-schema.ts';
+import { usePermissions } from '../server/permissions.ts';
+import { warnings } from '../server/server.ts';
+import { useModelSchema } from '../server/use-model-schema.ts';
+import { texts } from '../texts/texts.ts';
+import { DraftEditor, type WrittenText } from './draft-editor.tsx';
+import { readText } from './editable-text.ts';
+import type { EditorView } from './editor-tabs.tsx';
+import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
+
+interface NewObjectFormProps {
+  model: ModelInfo;
+  /** Empty: the default one, which the draft names. */
+  namespace: string;
+  view: EditorView;
+  /** When nothing is unsaved any more. Keep it in a `useCallback`. */
+  onCreated: (object: Stored<AnyObject>) => void;
+  /** The only one of its page may take `Ctrl S`. Default false. */
+  hasShortcut?: boolean;
+}
+
+/** A draft of a new object, which begins with its required fields, and what creates it. */
+export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut = false }: NewObjectFormProps) {
+  const schema = useModelSchema(model);
+  const hints = useFieldHints(model);
+  const [text, setText] = useState<string | undefined>(undefined);
+  const [start, setStart] = useState<WrittenText>({ text: '', object: {} });
+  const [failure, setFailure] = useState<unknown>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const [unfinished, setUnfinished] = useState(0);
+  const [created, setCreated] = useState<Stored<AnyObject> | undefined>(undefined);
+  const may = usePermissions(namespace);
+  const missing = may({ verb: 'create', model }) ? undefined : missingRule({ verb: 'create', model, namespace });
+  const isChanged = text !== undefined && text !== start.text;
+  useUnsaved((isChanged || unfinished > 0) && created === undefined);
+  const warned = useObservable(warnings);
+  const isWaiting = !isChanged || isBusy || unfinished > 0 || missing !== undefined || created !== undefined;
+  const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
+    const draft = readDraft(text!);
+    warnings.set([]);
+    return resourceOf(model, namespace).create(draft, { dryRun: true, signal });
+  });
+
+  useEffect(() => {
+    if (schema === undefined || text !== undefined) return;
+    const object = sampleObject(model, namespace, schema);
+    const sample = toYaml(object);
+    setStart({ text: sample, object });
+    setText(sample);
+  }, [schema, text, model, namespace]);
+  useEffect(() => {
+    if (created !== undefined) onCreated(created);
+  }, [created, onCreated]);
+
+  const create = async (): Promise<void> => {
+    setFailure(undefined);
+    setBusy(true);
+    try {
+      warnings.set([]);
+      setCreated(await resourceOf(model, namespace).create(readDraft(text!)));
+    } catch (error) {
+      setFailure(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  const mayCreate = missing === undefined && !isBusy && unfinished === 0 && text !== undefined;
+  return (
+    <>
+      {hasShortcut ? <SaveKey onSave={() => (mayCreate ? void create() : undefined)} /> : undefined}
+      <div className="buttons">
+        <ActionButton
+          kind="primary"
+          onAction={() => void create()}
+          isDisabled={isBusy || unfinished > 0}
+          missingRule={missing}
+        >
+          {texts.editor.create}
+        </ActionButton>
+        <span role="status">{isChanged ? draftNote({ isChanged, unfinished, check }) : ''}</span>
+      </div>
+      {failure === undefined ? undefined : (
+        <FailureNote failure={failure} title={failure instanceof StatusError ? texts.editor.causes : texts.failed} />
+      )}
+      {(isChanged ? warned : []).map((warning) => (
+        <p key={warning} role="alert" className="note warning">
+          {warning}
+        </p>
+      ))}
+      {text === undefined ? (
+        <p role="status">{texts.loading}</p>
+      ) : (
+        <DraftEditor
+          model={model}
+          schema={schema}
+          hints={hints}
+          known={start}
+          view={view}
+          label={texts.editor.newTitle(model.kind)}
+          text={text}
+          onChange={(next) => {
+            setText(next);
+            setFailure(undefined);
+          }}
+          causes={failure === undefined ? check.causes : causesOf(failure)}
+          onUnfinished={setUnfinished}
+        />
+      )}
+    </>
+  );
+}
+
+function SaveKey({ onSave }: { onSave: () => void }) {
+  useShortcut('Control+s', onSave);
+  return undefined;
+}
+
+/** @throws TextFault if the text is not one object */
+function readDraft(text: string): Draft<AnyObject> {
+  const [object, ...others] = readText(text);
+  const metadata = object?.['metadata'];
+  if (object === undefined || others.length > 0 || typeof metadata !== 'object' || metadata === null)
+    throw new TextFault(texts.editor.notObject);
+  return object as unknown as Draft<AnyObject>;
+}
+
+/** What an object of the model needs at least, with its required fields. */
+function sampleObject(model: ModelInfo, namespace: string, schema: ModelSchema | 'none'): JsonObject {
+  const spec = schema === 'none' ? undefined : schema.root.properties?.['spec'];
+  return {
+    apiVersion: apiVersionOf(model),
+    kind: model.kind,
+    metadata: { name: '', ...(model.namespaced ? { namespace: namespace === '' ? 'default' : namespace } : {}) },
+    ...(schema === 'none' || spec === undefined ? {} : { spec: newValue(spec, schema.shared) }),
+  };
+}
