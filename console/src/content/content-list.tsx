@@ -12,7 +12,8 @@ import { missingRule } from '../server/missing-rule.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { objectLink } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
-import { listViewOf, viewLink, type ListSpec } from '../views/saved-view.ts';
+import { viewLink, type ListSpec } from '../views/saved-view.ts';
+import { contentView } from './content-view.ts';
 
 interface ContentListProps {
   model: ModelInfo;
@@ -24,7 +25,7 @@ const maxShownRows = 10;
 
 export function ContentList(props: ContentListProps) {
   const { model, list } = props;
-  const { namespace = '' } = list;
+  const { namespace } = contentView(model, list);
   const may = usePermissions(namespace);
   if (may({ verb: 'list', model })) return <Rows {...props} />;
   return <p className="note">{texts.navigation.noRight(missingRule({ verb: 'list', model, namespace }))}</p>;
@@ -32,7 +33,7 @@ export function ContentList(props: ContentListProps) {
 
 function Rows({ model, list }: ContentListProps) {
   const [, navigate] = useLocation();
-  const given = useMemo(() => listViewOf(list), [list]);
+  const given = useMemo(() => contentView(model, list), [model, list]);
   const [sort, setSort] = useState<readonly string[] | undefined>(undefined);
   const view = useMemo(() => (sort === undefined ? given : { ...given, sort }), [given, sort]);
   const facts = useModelFacts(model);

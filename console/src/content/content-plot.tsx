@@ -7,7 +7,7 @@ import { missingRule } from '../server/missing-rule.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { texts } from '../texts/texts.ts';
-import { listViewOf } from '../views/saved-view.ts';
+import { contentView } from './content-view.ts';
 
 interface ContentPlotProps {
   model: ModelInfo;
@@ -15,10 +15,10 @@ interface ContentPlotProps {
 }
 
 export function ContentPlot({ model, plot }: ContentPlotProps) {
-  const { namespace = '' } = plot;
-  const may = usePermissions(namespace);
   const facts = useModelFacts(model);
-  const view = useMemo(() => listViewOf(plot), [plot]);
+  const view = useMemo(() => contentView(model, plot), [model, plot]);
+  const { namespace } = view;
+  const may = usePermissions(namespace);
   const index = useMemo(
     () => plottedIndexes(model, facts).find(({ name }) => name === plot.index),
     [model, facts, plot.index],

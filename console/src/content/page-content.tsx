@@ -1,9 +1,11 @@
+import type { FrameObject } from '@svc/client/page';
 import { useId, useMemo, useState, type ReactNode } from 'react';
 import type { PagePart } from '../frame/plugin-pages.ts';
 import { models } from '../server/discovery.ts';
 import { modelName, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { texts } from '../texts/texts.ts';
+import type { ListSpec } from '../views/saved-view.ts';
 import { ContentButtons } from './content-buttons.tsx';
 import { ContentForm } from './content-form.tsx';
 import { ContentList } from './content-list.tsx';
@@ -11,10 +13,17 @@ import { ContentPlot } from './content-plot.tsx';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './content.css';
 
+interface PageContentProps {
+  page: string;
+  content: readonly PagePart[];
+  /** Whose tab it is. */
+  object: FrameObject | undefined;
+}
+
 /** The parts of a page of a plugin, without code of the plugin: what they show and do is what the user may. */
-export default function PageContent({ page, content }: { page: string; content: readonly PagePart[] }) {
+export default function PageContent({ page, content, object }: PageContentProps) {
   // A change of another page is no change of these.
-  const text = JSON.stringify(content);
+  const text = JSON.stringify(object === undefined ? content : content.map((part) => partOf(object, part)));
   const parts = useMemo(() => JSON.parse(text) as readonly PagePart[], [text]);
   return (
     <div className="page-content">
@@ -38,7 +47,9 @@ function Part({ page, part }: { page: string; part: PagePart }) {
         <WithModel name={list.model}>{(model) => <ContentList model={model} list={list} />}</WithModel>
       )}
       {form === undefined ? undefined : (
-        <WithModel name={form.model}>{(model) => <ContentForm model={model} namespace={form.namespace} />}</WithModel>
+        <WithModel name={form.model}>
+          {(model) => <ContentForm model={model} namespace={model.namespaced ? form.namespace : ''} />}
+        </WithModel>
       )}
       {plot === undefined ? undefined : (
         <WithModel name={plot.model}>{(model) => <ContentPlot model={model} plot={plot} />}</WithModel>
@@ -55,4 +66,31 @@ function WithModel({ name, children }: { name: string; children: (model: ModelIn
   if (current !== undefined && current !== last) setLast(current);
   const model = current ?? last;
   return model === undefined ? <p className="note">{texts.list.unknown(name)}</p> : children(model);
+}
+
+/** The part with the name of the object for `{name}`, in conditions and paths; what is namespaced is of its namespace. */
+function partOf({ name, namespace }: FrameObject, part: PagePart): PagePart {
+  const { list, form, plot, buttons } = part;
+  const named = (text: string): string => text.replaceAll('{name}', name);
+  const within = namespace === undefined ? {} : { namespace };
+  const selected = <T extends Omit<ListSpec, 'model'>>(spec: T): T => ({
+    ...within,
+    ...spec,
+    ...(spec.fields === undefined ? {} : { fields: spec.fields.map(named) }),
+    ...(spec.labels === undefined ? {} : { labels: spec.labels.map(named) }),
+  });
+  return {
+    ...part,
+    ...(list === undefined ? {} : { list: selected(list) }),
+    ...(plot === undefined ? {} : { plot: selected(plot) }),
+    ...(form === undefined ? {} : { form: { ...within, ...form } }),
+    ...(buttons === undefined
+      ? {}
+      : {
+          buttons: buttons.map((button) => ({
+            ...button,
+            path: button.path.replaceAll('{name}', encodeURIComponent(name)),
+          })),
+        }),
+  };
 }

@@ -2,13 +2,22 @@ import { useEffect, useState } from 'react';
 import { useSearchParams } from 'wouter';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { texts } from '../texts/texts.ts';
+import type { FrameObject } from '@svc/client/page';
 import { PluginFrame, type FrameFault } from './plugin-frame.tsx';
 import type { PluginPage } from './plugin-pages.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './frame.css';
 
+interface FramePageProps {
+  page: PluginPage;
+  /** Whose tab it is. */
+  object?: FrameObject | undefined;
+  /** May the frame have a place in the address of the console? Default false. */
+  hasPlace?: boolean;
+}
+
 /** A page of a plugin in a frame. It stays as it is while something is not saved. */
-export function FramePage({ page }: { page: PluginPage }) {
+export function FramePage({ page, object, hasPlace = false }: FramePageProps) {
   const [shown, setShown] = useState<PluginPage | undefined>(undefined);
   const [opened, setOpened] = useState(0);
   const [fault, setFault] = useState<FrameFault | undefined>(undefined);
@@ -50,8 +59,9 @@ export function FramePage({ page }: { page: PluginPage }) {
           key={opened}
           page={shown}
           url={shown.url}
-          place={params.get('at') ?? ''}
-          onPlace={(at) => setParams(at === '' ? {} : { at })}
+          object={object}
+          place={hasPlace ? (params.get('at') ?? '') : ''}
+          onPlace={(at) => (hasPlace ? setParams(at === '' ? {} : { at }) : undefined)}
           onUnsaved={setUnsaved}
           onFault={(next) => {
             setFault(next);

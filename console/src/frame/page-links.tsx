@@ -5,7 +5,7 @@ import { pageLink, usePluginPages } from './plugin-pages.ts';
 /** The pages of plugins in the navigation. */
 export function PageLinks() {
   const [location] = useLocation();
-  const { value: pages = [] } = usePluginPages();
+  const { value: pages = [] } = usePluginPages('page');
   if (pages.length === 0) return undefined;
   return (
     <section aria-label={texts.frame.pages}>

@@ -1,4 +1,4 @@
-import { pageProtocol, servePage, type PageFault, type ServedPage } from '@svc/client/page';
+import { pageProtocol, servePage, type FrameObject, type PageFault, type ServedPage } from '@svc/client/page';
 import { useEffect, useRef, useState } from 'react';
 import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
 import { texts } from '../texts/texts.ts';
@@ -11,6 +11,7 @@ export interface PluginFrameProps {
   page: { name: string; title: string };
   /** Of its file. Another one is another frame: give the component a key. */
   url: string;
+  object: FrameObject | undefined;
   place: string;
   onPlace: (place: string) => void;
   onUnsaved: (isUnsaved: boolean) => void;
@@ -28,7 +29,7 @@ interface Deletion {
  * A page of a plugin. It has no origin, and all that it reaches is the port; requests go to the server with its name.
  * Whoever changes what is in the frame gets no port: it is given away once, and closed when the frame loads again.
  */
-export function PluginFrame({ page, url, place, onPlace, onUnsaved, onFault }: PluginFrameProps) {
+export function PluginFrame({ page, url, object, place, onPlace, onUnsaved, onFault }: PluginFrameProps) {
   const frame = useRef<HTMLIFrameElement>(null);
   const served = useRef<ServedPage | undefined>(undefined);
   const isLoaded = useRef(false);
@@ -61,7 +62,7 @@ export function PluginFrame({ page, url, place, onPlace, onUnsaved, onFault }: P
       onFault,
     });
     // No origin can be named: it has none.
-    window.postMessage({ type: pageProtocol, look, place }, '*', [port2]);
+    window.postMessage({ type: pageProtocol, look, place, ...(object === undefined ? {} : { object }) }, '*', [port2]);
   };
   const answer = (may: boolean): void => {
     deletion?.answer(may);

@@ -20,11 +20,16 @@ const pageInfo: ModelInfo = {
 const pluginLabel = 'svc.run/plugin';
 const maxPages = 500;
 
+export type PagePlace = 'page' | 'overview' | 'objectTab' | 'userCenter';
+
 /** As much of a ConsolePage as the console uses. */
 export interface PluginPage {
   name: string;
   title: string;
   plugin: string;
+  place: PagePlace;
+  /** Whose objects have the tab. */
+  model: string | undefined;
   /** Of its frame; undefined before its plugin has started for the first time, and without a frame. */
   url: string | undefined;
   /** What the console itself shows, instead of a frame. */
@@ -52,15 +57,22 @@ export interface PageButton {
 
 interface PageObject {
   metadata: { name: string; labels?: Record<string, string> };
-  spec: { title: string; order?: number; frame?: { file: string; hash?: string }; content?: readonly PagePart[] };
+  spec: {
+    title: string;
+    order?: number;
+    place?: PagePlace;
+    model?: string;
+    frame?: { file: string; hash?: string };
+    content?: readonly PagePart[];
+  };
 }
 
-/** The pages of all plugins in their order, as they are now. */
-export function usePluginPages(): LiveRead<PluginPage[]> {
-  return useLiveRead(useMemo(sourceOfPages, []));
+/** The pages of all plugins that belong to a place, in their order, as they are now. */
+export function usePluginPages(place: PagePlace): LiveRead<PluginPage[]> {
+  return useLiveRead(useMemo(() => sourceOfPages(place), [place]));
 }
 
-function sourceOfPages(): LiveReadSource<PluginPage[]> {
+function sourceOfPages(place: PagePlace): LiveReadSource<PluginPage[]> {
   const resource = resourceOf(pageInfo);
   return {
     resource,
@@ -68,7 +80,10 @@ function sourceOfPages(): LiveReadSource<PluginPage[]> {
     minPauseMs: 100,
     read: async (signal) => {
       const objects = (await resource.list({ limit: maxPages, signal })).items as unknown as PageObject[];
-      return objects.toSorted((a, b) => orderOf(a) - orderOf(b)).map(pageOf);
+      return objects
+        .toSorted((a, b) => orderOf(a) - orderOf(b))
+        .map(pageOf)
+        .filter((page) => page.place === place);
     },
   };
 }
@@ -77,10 +92,11 @@ function orderOf({ spec: { order = Infinity } }: PageObject): number {
   return Math.min(order, Number.MAX_SAFE_INTEGER);
 }
 
-function pageOf({ metadata: { name, labels }, spec: { title, frame, content } }: PageObject): PluginPage {
+function pageOf({ metadata: { name, labels }, spec }: PageObject): PluginPage {
+  const { title, place = 'page', model, frame, content } = spec;
   const plugin = labels?.[pluginLabel] ?? '';
   const url = frame?.hash === undefined ? undefined : `/plugin-pages/${plugin}/${frame.hash}/${frame.file}`;
-  return { name, title, plugin, url, content };
+  return { name, title, plugin, place, model, url, content };
 }
 
 export function pageLink(name: string): string {

@@ -15,6 +15,7 @@ export function EditorTabs({ view }: { view: EditorView | undefined }) {
   const link = (of: EditorView, text: string) => {
     const query = new URLSearchParams(params);
     query.set('tab', of);
+    query.delete('page');
     return (
       <Link
         href={`${location}?${query.toString()}`}

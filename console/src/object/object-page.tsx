@@ -1,6 +1,7 @@
 import type { AnyObject, Stored } from '@svc/client';
 import { lazy, Suspense, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { usePluginPages } from '../frame/plugin-pages.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
@@ -8,7 +9,7 @@ import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { models } from '../server/discovery.ts';
 import { missingRule } from '../server/missing-rule.ts';
-import type { ModelInfo } from '../server/model-info.ts';
+import { modelName, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
@@ -19,6 +20,7 @@ import { GoneNote } from './gone-note.tsx';
 import { ObjectOverview } from './object-overview.tsx';
 import { useLiveObject } from './use-live-object.ts';
 
+const PageTab = lazy(() => import('../content/page-tab.tsx'));
 const EditPanel = lazy(() => import('./edit-panel.tsx'));
 const DeleteDialog = lazy(() => import('./delete-dialog.tsx'));
 
@@ -42,6 +44,9 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
   const view = editorView(params.get('tab'));
+  const pages = usePluginPages('objectTab').value?.filter((page) => page.model === modelName(model)) ?? [];
+  const page = params.get('page') ?? undefined;
+  const isOverview = view === undefined && page === undefined;
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
   const here = objectLink(model, { namespace, name });
   useShortcut('e', () => navigate(`${here}?tab=yaml`));
@@ -60,16 +65,47 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       {isGone ? <GoneNote /> : undefined}
       <nav className="tabs" aria-label={texts.object.tabs}>
-        <Link href={here} aria-current={view === undefined ? 'page' : undefined}>
+        <Link href={here} aria-current={isOverview ? 'page' : undefined}>
           {texts.object.overview}
         </Link>
         <EditorTabs view={view} />
+        {pages.map(({ name: id, title }) => (
+          <Link
+            key={id}
+            href={`${here}?page=${encodeURIComponent(id)}`}
+            aria-current={page === id ? 'page' : undefined}
+          >
+            {title}
+          </Link>
+        ))}
       </nav>
       {object === undefined && !isGone && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
-      {object !== undefined && view === undefined ? <ObjectOverview model={model} object={object} /> : undefined}
+      {object !== undefined && isOverview ? <ObjectOverview model={model} object={object} /> : undefined}
+      <PageTabs model={model} namespace={namespace} name={name} shown={view === undefined ? page : undefined} />
       <EditTab model={model} object={object} view={view} />
     </>
   );
+}
+
+interface PageTabsProps {
+  model: ModelInfo;
+  namespace: string;
+  name: string;
+  /** Undefined: another tab is. */
+  shown: string | undefined;
+}
+
+/** Once opened, a page of a plugin stays, with what was typed, while another tab is shown. */
+function PageTabs({ shown, ...object }: PageTabsProps) {
+  const [opened, setOpened] = useState<readonly string[]>([]);
+  if (shown !== undefined && !opened.includes(shown)) setOpened([...opened, shown]);
+  return opened.map((page) => (
+    <div key={page} hidden={page !== shown}>
+      <Suspense fallback={<p role="status">{texts.loading}</p>}>
+        <PageTab page={page} {...object} />
+      </Suspense>
+    </div>
+  ));
 }
 
 interface EditTabProps {

@@ -8,6 +8,7 @@ import { useObservable } from '../server/observable.ts';
 import { readTable } from '../server/read-table.ts';
 import { listLink, rankOf } from '../shell/links.ts';
 import { texts } from '../texts/texts.ts';
+import { OverviewParts } from './overview-parts.tsx';
 import { Attention } from './attention.tsx';
 
 interface Count {
@@ -28,6 +29,7 @@ export function OverviewPage() {
     <>
       <h1>{texts.overview.title}</h1>
       <Attention />
+      <OverviewParts />
       <h2>{texts.overview.models}</h2>
       <p>{texts.overview.intro}</p>
       {all?.every((model) => rankOf(model) > 0) === true ? (

@@ -68,7 +68,7 @@ function useCommands(onKeys: () => void): Command[] {
   const may = usePermissions(namespace);
   const all = useObservable(models) ?? [];
   const views = useObservable(savedViews).value;
-  const { value: pages = [] } = usePluginPages();
+  const { value: pages = [] } = usePluginPages('page');
   const readable = all.filter((model) => may({ verb: 'list', model }));
   return [
     { id: 'overview', text: texts.navigation.overview, words: '', act: () => navigate('/') },

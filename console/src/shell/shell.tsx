@@ -106,7 +106,7 @@ export function Shell({ user }: { user: SessionUser }) {
               <Route path="/access/*?" component={AccessPage} />
               <Route path="/plugins" component={PluginsPage} />
               <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...params} />}</Route>
-              <Route path="/p/:name">{(params) => <PageOfPlugin key={params.name} {...params} />}</Route>
+              <Route path="/p/:name">{(params) => <PageOfPlugin key={params.name} place="page" {...params} />}</Route>
               <Route path="/events" component={EventsPage} />
               <Route path="/health" component={HealthPage} />
               <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>

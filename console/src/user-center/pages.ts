@@ -1,4 +1,5 @@
 import { lazy, type ComponentType } from 'react';
+import { pageLink, usePluginPages } from '../frame/plugin-pages.ts';
 import { texts } from '../texts/texts.ts';
 import { ProfilePage } from './profile-page.tsx';
 
@@ -17,7 +18,8 @@ const KeysPage = lazy(() => import('./keys-page.tsx'));
 const LoginsPage = lazy(() => import('./logins-page.tsx'));
 const OrgsPage = lazy(() => import('./orgs-page.tsx'));
 
-const builtin: readonly UserCenterPage[] = [
+/** Those of the user center itself, in their order. */
+export const ownPages: readonly UserCenterPage[] = [
   { path: '/', title: texts.userCenter.profile.title, Page: ProfilePage },
   { path: '/password', title: texts.userCenter.password.title, Page: PasswordPage },
   { path: '/sessions', title: texts.access.credentials.sessions, Page: SessionsPage },
@@ -27,10 +29,8 @@ const builtin: readonly UserCenterPage[] = [
   { path: '/organizations', title: texts.userCenter.orgs.title, Page: OrgsPage },
 ];
 
-/**
- * The registry of pages: the shell lists and routes exactly what it answers, in this order, so that pages of plugins are
- * added here, at `/p/<plugin>/<page>`.
- */
-export function useUserCenterPages(): readonly UserCenterPage[] {
-  return builtin;
+/** Where the pages of plugins are, as they are now. The page at such a path stays when its plugin stops. */
+export function usePagesOfPlugins(): readonly Pick<UserCenterPage, 'path' | 'title'>[] {
+  const { value = [] } = usePluginPages('userCenter');
+  return value.map(({ name, title }) => ({ path: pageLink(name), title }));
 }

@@ -4,12 +4,13 @@ import { useTitle } from '../interface/use-title.ts';
 import { followRights, forgetPermissionsOfOthers } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
-import { useUserCenterPages, type UserCenterPage } from './pages.ts';
+import { ownPages, usePagesOfPlugins, type UserCenterPage } from './pages.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- They have no names.
 import '../access/access.css';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './user-center.css';
 
+const PageOfPlugin = lazy(() => import('../content/page-of-plugin.tsx'));
 const AccountDialog = lazy(() => import('../shell/account-dialog.tsx'));
 
 const words = texts.userCenter;
@@ -17,7 +18,7 @@ const words = texts.userCenter;
 /** What surrounds every page of the user center: navigation, the account, the way to the console. */
 export function UserCenter({ user }: { user: SessionUser }) {
   const [location] = useLocation();
-  const pages = useUserCenterPages();
+  const links = [...ownPages, ...usePagesOfPlugins()];
   const [isNavigationOpen, setNavigationOpen] = useState(false);
   const [isAccountOpen, setAccountOpen] = useState(false);
 
@@ -58,7 +59,7 @@ export function UserCenter({ user }: { user: SessionUser }) {
       </header>
       <nav id="navigation" className={isNavigationOpen ? 'navigation open' : 'navigation'} aria-label={words.name}>
         <ul>
-          {pages.map(({ path, title }) => (
+          {links.map(({ path, title }) => (
             <li key={path}>
               <Link href={path} aria-current={location === path ? 'page' : undefined}>
                 {title}
@@ -79,11 +80,12 @@ export function UserCenter({ user }: { user: SessionUser }) {
       <main id="content" className="access" tabIndex={-1}>
         <Suspense fallback={<p role="status">{texts.loading}</p>}>
           <Switch>
-            {pages.map((page) => (
+            {ownPages.map((page) => (
               <Route key={page.path} path={page.path}>
                 <ShownPage page={page} />
               </Route>
             ))}
+            <Route path="/p/:name">{({ name }) => <PageOfPlugin key={name} name={name} place="userCenter" />}</Route>
             <Route>
               <h1>404</h1>
               <p>{words.noPage(location)}</p>

@@ -16,8 +16,8 @@ const button: JsonSchema = {
     path: {
       type: 'string',
       maxLength: 1024,
-      pattern: '^/apis/((uc|console)\\.)?api\\.[a-z0-9.-]+/[a-z0-9]+(/[A-Za-z0-9_][A-Za-z0-9._-]*)+$',
-      description: 'An endpoint of the plugin, to which it sends a POST.',
+      pattern: '^/apis/((uc|console)\\.)?api\\.[a-z0-9.-]+/[a-z0-9]+(/([A-Za-z0-9_][A-Za-z0-9._-]*|\\{name\\}))+$',
+      description: 'An endpoint of the plugin, to which it sends a POST. On a tab, {name} is the name of the object.',
     },
     body: {
       type: 'object',
@@ -100,6 +100,13 @@ const spec: JsonSchema = {
         },
       },
     },
+    place: {
+      type: 'string',
+      enum: ['page', 'overview', 'objectTab', 'userCenter'],
+      description:
+        'A page of its own, a part of the overview, a tab of each object of a model, a page of the user center. Default: page.',
+    },
+    model: { ...model, description: 'Whose objects have the tab: posts.blog.example.com.' },
     content,
     rules: {
       type: 'array',

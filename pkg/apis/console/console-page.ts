@@ -7,6 +7,10 @@ export interface ConsolePageSpec {
   description?: string;
   /** Pages with a number come first, in its order. */
   order?: number;
+  /** Default: `page`. */
+  place?: 'page' | 'overview' | 'objectTab' | 'userCenter';
+  /** Whose objects have the tab. */
+  model?: string;
   /** Code of the plugin; else there is `content`. */
   frame?: {
     /** Of `ui/` in the plugin's folder, or made from `pages/`: `board.html`. */

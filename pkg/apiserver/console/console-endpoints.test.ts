@@ -104,7 +104,7 @@ describe('the page', () => {
         "img-src 'self' data:",
         "connect-src 'self'",
         "worker-src 'self'",
-        path === '/uc/' ? "frame-src 'none'" : `frame-src http://127.0.0.1:${server.address.port}/plugin-pages/`,
+        `frame-src http://127.0.0.1:${server.address.port}/plugin-pages/`,
         "form-action 'self'",
         "base-uri 'none'",
         "frame-ancestors 'none'",

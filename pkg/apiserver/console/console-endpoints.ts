@@ -40,7 +40,7 @@ function contentSecurityPolicy(nonce: string, frames: string): string {
 /** Only names and addresses that a policy can name: neither IPv6, nor a host that a client made up. */
 const namedOrigin = /^https?:\/\/[a-z\d.-]+(?::\d+)?$/;
 
-/** What the console may frame: pages of plugins. No other page of this origin can be framed. */
+/** What the console and the user center may frame: pages of plugins. No other page of this origin can be framed. */
 function pluginPages(origin: string): string {
   return namedOrigin.test(origin) ? `${origin}/plugin-pages/` : "'self'";
 }
@@ -75,7 +75,7 @@ export function consoleEndpoints(
       router: getOnly((context) => redirect(context, 302, './console/')),
     },
     { prefix, isOpen: true, router: getOnly((context) => answerConsole(context, folder, url)) },
-    { prefix: userCenterPrefix, isOpen: true, router: getOnly((context) => answerUserCenter(context, folder)) },
+    { prefix: userCenterPrefix, isOpen: true, router: getOnly((context) => answerUserCenter(context, folder, url)) },
   ];
 }
 
@@ -95,9 +95,12 @@ async function answerConsole(context: RequestContext, folder: ConsoleFolder, url
   await answerPage(context, files, { page: 'console', frames: pluginPages(url.originOf(context.request)) });
 }
 
-async function answerUserCenter(context: RequestContext, folder: ConsoleFolder): Promise<void> {
+async function answerUserCenter(context: RequestContext, folder: ConsoleFolder, url: OriginReader): Promise<void> {
   if (context.info.path === userCenterPrefix) return redirect(context, 308, './uc/');
-  await answerPage(context, await folder.files(), { page: 'userCenter', frames: "'none'" });
+  await answerPage(context, await folder.files(), {
+    page: 'userCenter',
+    frames: pluginPages(url.originOf(context.request)),
+  });
 }
 
 async function answerPage(

@@ -10,6 +10,15 @@ export interface PageLook {
   colors: Readonly<Record<string, string>>;
 }
 
+/** The object whose tab a page is. */
+export interface FrameObject {
+  apiVersion: string;
+  kind: string;
+  /** Absent for a model without namespaces. */
+  namespace?: string;
+  name: string;
+}
+
 export interface PageRequest {
   method: string;
   /** With the query. */

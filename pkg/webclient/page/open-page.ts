@@ -1,10 +1,19 @@
 import { connect, type ServerConnection } from '../connect.ts';
-import { pageProtocol, type MessageToHost, type MessageToPage, type PageLook, type PagePort } from './messages.ts';
+import {
+  pageProtocol,
+  type FrameObject,
+  type MessageToHost,
+  type MessageToPage,
+  type PageLook,
+  type PagePort,
+} from './messages.ts';
 
 /** A page of a plugin within the console. */
 export interface OpenPage {
   /** The API in the name of the user, as far as `spec.rules` of the page allows it. */
   server: ServerConnection;
+  /** On a tab of an object: which. */
+  object: FrameObject | undefined;
   /** Within the page, as the address of the console has it: '' at first. */
   place: string;
   /** Calls the function with each place that the user goes to. */
@@ -33,6 +42,12 @@ interface FrameWindow {
   ResizeObserver: new (changed: () => void) => { observe(element: object): void };
 }
 
+interface ShownPage {
+  look: PageLook;
+  place: string;
+  object?: FrameObject;
+}
+
 interface FirstMessage {
   source: unknown;
   data: unknown;
@@ -48,16 +63,16 @@ export function openPage(): Promise<OpenPage> {
   return new Promise((resolve) => {
     const hear = ({ source, data, ports: [port] }: FirstMessage): void => {
       if (source !== frame.parent || port === undefined) return;
-      const { type, look, place } = data as { type?: unknown; look: PageLook; place: string };
+      const { type, ...shown } = data as { type?: unknown } & ShownPage;
       if (type !== pageProtocol) return;
       frame.removeEventListener('message', hear);
-      resolve(openPort(frame, port, { look, place }));
+      resolve(openPort(frame, port, shown));
     };
     frame.addEventListener('message', hear);
   });
 }
 
-function openPort(frame: FrameWindow, port: PagePort, { look, place }: { look: PageLook; place: string }): OpenPage {
+function openPort(frame: FrameWindow, port: PagePort, { look, place, object }: ShownPage): OpenPage {
   const root = frame.document.documentElement;
   const onLook: ((look: PageLook) => void)[] = [];
   const onPlace: ((place: string) => void)[] = [];
@@ -72,6 +87,7 @@ function openPort(frame: FrameWindow, port: PagePort, { look, place }: { look: P
   show(look);
   const page: OpenPage = {
     server: connect({ fetch: requests.fetch, credential: () => undefined, fieldManager: 'svc-page' }),
+    object,
     place,
     onPlace: (listener) => void onPlace.push(listener),
     goTo: (next) => {

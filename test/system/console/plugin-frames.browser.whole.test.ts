@@ -109,9 +109,10 @@ const hostileScript = `
     waiting.set(lastId, resolve);
     port.postMessage({ type: 'request', id: lastId, method: 'GET', headers: {}, ...request });
   });
-  addEventListener('message', ({ ports }) => {
+  addEventListener('message', ({ data, ports }) => {
     if (ports.length === 0) return;
     globalThis.port = ports[0];
+    globalThis.opened = data;
     port.onmessage = ({ data }) => {
       if (data.type === 'ask') port.postMessage({ type: 'alive' });
       if (data.type === 'answer') waiting.get(data.id)?.(data.status);
@@ -322,4 +323,51 @@ test('a page of content lists, plots, creates and sends, as its user and its rul
     },
     { user: 'ned', password },
   );
+});
+
+test('pages have their places: the overview, a tab of an object, the user center', async () => {
+  await enable('blog', true);
+  const add = (name: string, spec: object): Promise<unknown> =>
+    site.api('POST', consolePages, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'ConsolePage',
+      metadata: { name, labels: { 'svc.run/plugin': 'hostile' } },
+      spec: { title: `The ${name}`, ...spec },
+    });
+  await add('tile', { place: 'overview', content: [{ list: { model: 'tags.blog.example.com' } }] });
+  const { spec } = (await site.api('GET', `${consolePages}/hostile`)) as { spec: { frame: object } };
+  await add('tab', { place: 'objectTab', model: 'posts.blog.example.com', frame: spec.frame });
+  await add('own', { place: 'userCenter', frame: spec.frame });
+  await site.visit('/', async (page) => {
+    const tile = page.getByRole('region', { name: 'The tile' });
+    await tile.getByRole('link', { name: 'releases' }).waitFor();
+    for (const name of ['The tab', 'The own', 'The tile'])
+      expect(await page.getByRole('navigation').getByRole('link', { name }).count()).toBe(0);
+    await expectAccessible(page);
+    await page.goto(`${site.url}/console/g/blog.example.com/posts/-/welcome`);
+    await page.getByRole('link', { name: 'Comments', exact: true }).click();
+    const comments = page.getByRole('grid', { name: 'Objects of Comment' });
+    await comments.getByText('Words that wait').waitFor();
+    await expectAccessible(page);
+    await page.getByRole('link', { name: 'The tab' }).click();
+    const frame = await frameOf(page, 'hostile.html');
+    await pollUntil(async () => (await frame.evaluate('typeof opened')) === 'object');
+    expect(await frame.evaluate('opened.object')).toEqual({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Post',
+      name: 'welcome',
+    });
+    await page.getByRole('link', { name: 'YAML' }).click();
+    await page.getByRole('textbox', { name: 'YAML of welcome' }).waitFor();
+    expect(await page.locator('iframe').isVisible()).toBe(false);
+
+    await page.goto(`${site.url}/uc/`);
+    await page.getByRole('link', { name: 'The own' }).click();
+    const own = await frameOf(page, 'hostile.html');
+    await pollUntil(async () => (await own.evaluate('typeof port')) === 'object');
+    await expectAccessible(page);
+    await site.api('DELETE', `${consolePages}/own`);
+    await page.getByText('The plugin of this page has stopped.').waitFor();
+    await page.getByRole('link', { name: 'The own' }).waitFor({ state: 'hidden' });
+  });
 });

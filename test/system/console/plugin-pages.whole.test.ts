@@ -245,6 +245,12 @@ test('a page has a frame or content, and buttons that reach endpoints only', asy
     '',
     undefined,
   ]);
+  const place = (value: string, more: object = {}) => ({ place: value, content: text, ...more });
+  expect(await causeOf(place('objectTab', { model: 'posts.blog.example.com' }))).toEqual([201, '', undefined]);
+  expect(await causeOf(place('overview'))).toEqual([201, '', undefined]);
+  expect(await causeOf(place('objectTab'))).toEqual([422, 'spec.model', undefined]);
+  expect(await causeOf(place('overview', { model: 'posts' }))).toEqual([422, 'spec.model', undefined]);
+  expect(await causeOf(place('userCenter'))).toEqual([422, 'spec.place', undefined]);
   const others = ['/api/v1/namespaces', '/apis/board.example.com/v1/posts', '/apis/api.x.com/v1/../../v1/y', '//api.x'];
   for (const path of others)
     expect([path, ...(await causeOf(button(path)))]).toEqual([
