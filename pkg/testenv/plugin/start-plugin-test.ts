@@ -112,6 +112,7 @@ export async function startPluginTest({
     client,
     urlOf: async (name) => {
       const { metadata, spec } = await client.get(consolePageType, { namespace: '', name });
+      if (spec.frame === undefined) throw new Error(`the page ${name} has no frame: the console itself shows it`);
       const plugin = metadata.labels?.['svc.run/plugin'] ?? '';
       const file = `/plugin-pages/${plugin}/${spec.frame.hash ?? ''}/${spec.frame.file}`;
       const facts = { page: name, file, token: env.token };
