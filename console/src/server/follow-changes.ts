@@ -7,7 +7,7 @@ import {
   type StatusError,
   type WhereSelection,
 } from '@svc/client';
-import { noteRefusal } from './server.ts';
+import { noteStreamRefusal } from './server.ts';
 import { whenVisible } from './when-visible.ts';
 
 /** `live`: every change arrives. `stale`: since then the server could not be reached. */
@@ -51,7 +51,7 @@ async function followWhileVisible(
         if (state.name !== 'stale') return;
         const { staleSince: since, failure } = state;
         // The stream may be that of a worker, whose answers the page does not see.
-        if (failure !== undefined) noteRefusal(failure.code);
+        if (failure !== undefined) noteStreamRefusal(failure.code);
         if (isEnd?.(failure) === true) ended.abort();
         else onState?.({ name: 'stale', since, failure });
       },

@@ -49,6 +49,12 @@ export function noteRefusal(status: number): void {
   else if (status === 401 && state.name === 'user') session.set({ name: 'expired', user: state.user });
 }
 
+/** A stream tells of a refusal later, perhaps after a login: whether the session has ended says the server. */
+export function noteStreamRefusal(status: number): void {
+  if (status === 401 && session.get().name === 'user') void checkAgain();
+  else noteRefusal(status);
+}
+
 /** As it was when the session that the page shows was asked for. */
 let shownCsrfCookie: string | undefined;
 
