@@ -1,17 +1,10 @@
 import { useMemo } from 'react';
-import { modelName, type ModelInfo } from '../server/model-info.ts';
-import { server } from '../server/server.ts';
+import { consoleModel } from '../server/console-model.ts';
+import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useLiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { commonHints, mergedHints, type FieldHint, type FieldHints } from './field-hints.ts';
 
-const formHint = {
-  group: 'console.svc.run',
-  version: 'v1alpha1',
-  kind: 'FormHint',
-  plural: 'formhints',
-  namespaced: false,
-  hasStatusSubresource: false,
-};
+const formHint = consoleModel('FormHint', 'formhints');
 /** More are not read. */
 const maxObjects = 50;
 
@@ -36,7 +29,7 @@ export function useFieldHints(model: Pick<ModelInfo, 'group' | 'plural' | 'names
 
 /** As a text, so that equal ones are the same value, and nothing is rendered again. */
 function sourceOfHints(name: string): LiveReadSource<string> {
-  const resource = server.resource(formHint);
+  const resource = resourceOf(formHint);
   const where = { 'spec.model': name };
   return {
     resource,

@@ -1,22 +1,13 @@
 import type { JsonObject } from '@svc/client';
 import { useMemo } from 'react';
-import { resourceOf, type ModelInfo } from '../server/model-info.ts';
-import { useLiveRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
+import { consoleModel } from '../server/console-model.ts';
+import { resourceOf } from '../server/model-info.ts';
+import { Observable, useObservable } from '../server/observable.ts';
+import { keepRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
 import { noteRefusal } from '../server/server.ts';
 import type { ListSpec } from '../views/saved-view.ts';
 
-const pageInfo: ModelInfo = {
-  group: 'console.svc.run',
-  version: 'v1alpha1',
-  kind: 'ConsolePage',
-  plural: 'consolepages',
-  namespaced: false,
-  hasStatusSubresource: false,
-  verbs: [],
-  shortNames: [],
-  versions: ['v1alpha1'],
-};
-
+const pageInfo = consoleModel('ConsolePage', 'consolepages');
 const pluginLabel = 'svc.run/plugin';
 const maxPages = 500;
 
@@ -67,25 +58,24 @@ interface PageObject {
   };
 }
 
-/** The pages of all plugins that belong to a place, in their order, as they are now. */
-export function usePluginPages(place: PagePlace): LiveRead<PluginPage[]> {
-  return useLiveRead(useMemo(() => sourceOfPages(place), [place]));
+/** The pages of all plugins in their order, as they are now. */
+const pluginPages = new Observable<LiveRead<readonly PluginPage[]>>(nothingRead);
+
+/** Keeps the pages of plugins up to date until the signal aborts. */
+export function followPluginPages(signal: AbortSignal): void {
+  const resource = resourceOf(pageInfo);
+  const read = async (): Promise<PluginPage[]> => {
+    const objects = (await resource.list({ limit: maxPages, signal })).items as unknown as PageObject[];
+    return objects.toSorted((a, b) => orderOf(a) - orderOf(b)).map(pageOf);
+  };
+  // An author sees each save.
+  keepRead(pluginPages, { resource, read, minPauseMs: 100 }, signal);
 }
 
-function sourceOfPages(place: PagePlace): LiveReadSource<PluginPage[]> {
-  const resource = resourceOf(pageInfo);
-  return {
-    resource,
-    // An author sees each save.
-    minPauseMs: 100,
-    read: async (signal) => {
-      const objects = (await resource.list({ limit: maxPages, signal })).items as unknown as PageObject[];
-      return objects
-        .toSorted((a, b) => orderOf(a) - orderOf(b))
-        .map(pageOf)
-        .filter((page) => page.place === place);
-    },
-  };
+/** The pages that belong to a place. */
+export function usePluginPages(place: PagePlace): LiveRead<readonly PluginPage[]> {
+  const all = useObservable(pluginPages);
+  return useMemo(() => ({ ...all, value: all.value?.filter((page) => page.place === place) }), [all, place]);
 }
 
 function orderOf({ spec: { order = Infinity } }: PageObject): number {

@@ -2,6 +2,7 @@ import { isStatusError, type IndexTypes, type WhereSelection } from '@svc/client
 import { useEffect, useState } from 'react';
 import { followChanges, type StreamState } from './follow-changes.ts';
 import type { AnyResource } from './model-info.ts';
+import type { Observable } from './observable.ts';
 
 /** Keep it in a `useMemo`: another one is read from the start. */
 export interface LiveReadSource<T> {
@@ -42,6 +43,12 @@ export function useLiveRead<T>(source: LiveReadSource<T> | undefined): LiveRead<
   }, [source]);
   // What another source told is not shown as this one's.
   return state.source === source ? state : nothingRead;
+}
+
+/** Keeps what a read answers in `kept` until the signal aborts, for all parts of a page that show it. */
+export function keepRead<T>(kept: Observable<LiveRead<T>>, source: LiveReadSource<T>, signal: AbortSignal): void {
+  const stop = followRead(source, (change) => kept.set({ ...kept.get(), ...change }));
+  signal.addEventListener('abort', stop);
 }
 
 /** Tells what a read answers, and each change of it, until the returned function is called. */

@@ -1,5 +1,6 @@
 import { lazy, useEffect, useState } from 'react';
-import { Link, Route, Switch, useLocation } from 'wouter';
+import { Route, Switch, useLocation } from 'wouter';
+import { followPluginPages } from '../frame/plugin-pages.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { PartBoundary } from '../interface/part-boundary.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
@@ -13,6 +14,7 @@ import type { SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
 import { followSavedViews } from '../views/saved-view.ts';
 import { Navigation } from './navigation.tsx';
+import { TopBar } from './top-bar.tsx';
 
 // What few visits need is loaded when it is opened.
 const AccessPage = lazy(() => import('../access/access-page.tsx'));
@@ -48,7 +50,10 @@ export function Shell({ user }: { user: SessionUser }) {
   useEffect(() => {
     const end = new AbortController();
     // After what the page itself reads.
-    if (isReady) followSavedViews(end.signal);
+    if (isReady) {
+      followSavedViews(end.signal);
+      followPluginPages(end.signal);
+    }
     return () => end.abort();
   }, [user, isReady]);
   useEffect(() => setNavigationOpen(false), [location]);
@@ -65,34 +70,17 @@ export function Shell({ user }: { user: SessionUser }) {
 
   return (
     <div className="shell">
-      <a className="skip" href="#content">
-        {texts.skipToContent}
-      </a>
-      <header className="bar">
-        <button
-          type="button"
-          className="button plain menu-button"
-          aria-expanded={isNavigationOpen}
-          aria-controls="navigation"
-          onClick={() => setNavigationOpen(!isNavigationOpen)}
-        >
-          {texts.navigation.open}
-        </button>
-        <Link href="/" className="product">
-          {texts.product}
-        </Link>
+      <TopBar
+        product={texts.product}
+        user={user}
+        isNavigationOpen={isNavigationOpen}
+        onNavigation={() => setNavigationOpen(!isNavigationOpen)}
+        onAccount={() => setDialog('account')}
+      >
         <button type="button" className="button plain search" onClick={() => setDialog('palette')}>
           {texts.palette.open} <kbd>Ctrl K</kbd>
         </button>
-        <button
-          type="button"
-          className="button plain account"
-          aria-label={texts.login.loggedInAs(user.username)}
-          onClick={() => setDialog('account')}
-        >
-          {user.username}
-        </button>
-      </header>
+      </TopBar>
       <Navigation isOpen={isNavigationOpen} />
       <main id="content" tabIndex={-1}>
         {failure === undefined ? undefined : <FailureNote failure={failure} />}

@@ -1,8 +1,10 @@
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
+import { followPluginPages } from '../frame/plugin-pages.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { followRights, forgetPermissionsOfOthers } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
+import { TopBar } from '../shell/top-bar.tsx';
 import { texts } from '../texts/texts.ts';
 import { ownPages, usePagesOfPlugins, type UserCenterPage } from './pages.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- They have no names.
@@ -26,37 +28,20 @@ export function UserCenter({ user }: { user: SessionUser }) {
     const end = new AbortController();
     forgetPermissionsOfOthers(user.id);
     followRights(end.signal);
+    followPluginPages(end.signal);
     return () => end.abort();
   }, [user]);
   useEffect(() => setNavigationOpen(false), [location]);
 
   return (
     <div className="shell">
-      <a className="skip" href="#content">
-        {texts.skipToContent}
-      </a>
-      <header className="bar user-center-bar">
-        <button
-          type="button"
-          className="button plain menu-button"
-          aria-expanded={isNavigationOpen}
-          aria-controls="navigation"
-          onClick={() => setNavigationOpen(!isNavigationOpen)}
-        >
-          {texts.navigation.open}
-        </button>
-        <Link href="/" className="product">
-          {words.product}
-        </Link>
-        <button
-          type="button"
-          className="button plain account"
-          aria-label={texts.login.loggedInAs(user.username)}
-          onClick={() => setAccountOpen(true)}
-        >
-          {user.username}
-        </button>
-      </header>
+      <TopBar
+        product={words.product}
+        user={user}
+        isNavigationOpen={isNavigationOpen}
+        onNavigation={() => setNavigationOpen(!isNavigationOpen)}
+        onAccount={() => setAccountOpen(true)}
+      />
       <nav id="navigation" className={isNavigationOpen ? 'navigation open' : 'navigation'} aria-label={words.name}>
         <ul>
           {links.map(({ path, title }) => (

@@ -7,9 +7,10 @@ import {
   writeListView,
   type ListView,
 } from '../list/list-view.ts';
+import { consoleModel } from '../server/console-model.ts';
 import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { Observable } from '../server/observable.ts';
-import { followRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
+import { keepRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
 import { listLink } from '../shell/links.ts';
 
 /** What says which objects a list has, and how it shows them. */
@@ -27,17 +28,7 @@ export interface SavedView extends Stored<AnyObject> {
   spec: ListSpec & { title: string; description?: string };
 }
 
-export const savedViewInfo: ModelInfo = {
-  group: 'console.svc.run',
-  version: 'v1alpha1',
-  kind: 'SavedView',
-  plural: 'savedviews',
-  namespaced: false,
-  hasStatusSubresource: false,
-  verbs: [],
-  shortNames: [],
-  versions: ['v1alpha1'],
-};
+export const savedViewInfo = consoleModel('SavedView', 'savedviews');
 
 /** The first by their titles; more are not read. */
 const maxViews = 1000;
@@ -49,17 +40,11 @@ export const savedViews = new Observable<LiveRead<readonly SavedView[]>>(nothing
 export function followSavedViews(signal: AbortSignal): void {
   const resource = resourceOf(savedViewInfo);
   savedViews.set(nothingRead);
-  const stop = followRead(
-    {
-      resource,
-      read: async () => {
-        const { items } = await resource.list({ sort: ['spec.title'], limit: maxViews, signal });
-        return (items as unknown as SavedView[]).toSorted((a, b) => a.spec.title.localeCompare(b.spec.title));
-      },
-    },
-    (change) => savedViews.set({ ...savedViews.get(), ...change }),
-  );
-  signal.addEventListener('abort', stop);
+  const read = async (): Promise<SavedView[]> => {
+    const { items } = await resource.list({ sort: ['spec.title'], limit: maxViews, signal });
+    return (items as unknown as SavedView[]).toSorted((a, b) => a.spec.title.localeCompare(b.spec.title));
+  };
+  keepRead(savedViews, { resource, read }, signal);
 }
 
 /** The views of a model, by their titles. */
