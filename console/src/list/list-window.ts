@@ -32,20 +32,23 @@ const ageRefreshMs = 30_000;
 /** In the order of these a changed object stays where it is. */
 const steadyKeys = /^metadata\.(?:name|namespace|creationTimestamp)(?:,|$)/;
 
+/** Before anything is read. */
+export const emptyWindow: WindowSnapshot = {
+  columns: [],
+  total: undefined,
+  isLowerBound: false,
+  stream: { name: 'connecting' },
+  failure: undefined,
+  version: 0,
+};
+
 /**
  * The rows around what is visible of a list of any length, as the server selects, sorts and formats them. A change reads
  * the visible pages anew, or only its row where the others stay as they are: at once if nothing was read just before, and
  * otherwise for about a quarter of the time.
  */
 export class ListWindow {
-  readonly snapshot = new Observable<WindowSnapshot>({
-    columns: [],
-    total: undefined,
-    isLowerBound: false,
-    stream: { name: 'connecting' },
-    failure: undefined,
-    version: 0,
-  });
+  readonly snapshot = new Observable(emptyWindow);
   readonly #resource: AnyResource;
   readonly #query: Omit<TableQuery, 'page' | 'size' | 'signal'>;
   /** By their number, the most recently used last. */

@@ -2,17 +2,9 @@ import { useEffect, useState } from 'react';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { selectionOf, type ListView } from './list-view.ts';
-import { ListWindow, type WindowSnapshot } from './list-window.ts';
+import { emptyWindow, ListWindow, type WindowSnapshot } from './list-window.ts';
 
-const nothing: WindowSnapshot = {
-  columns: [],
-  total: undefined,
-  isLowerBound: false,
-  stream: { name: 'connecting' },
-  failure: undefined,
-  version: 0,
-};
-const nothingYet = { get: () => nothing, subscribe: () => () => undefined };
+const nothingYet = { get: () => emptyWindow, subscribe: () => () => undefined };
 
 /** Keep `view` in a `useMemo`: another one is read from the start. */
 export function useListWindow(

@@ -1,17 +1,9 @@
-import {
-  edit as beginEdit,
-  StatusError,
-  type AnyObject,
-  type Conflict,
-  type JsonValue,
-  type Stored,
-} from '@svc/client';
+import { edit as beginEdit, type AnyObject, type Conflict, type JsonValue, type Stored } from '@svc/client';
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { toYaml } from '../editor/yaml-text.ts';
 import type { FieldHints } from '../form/field-hints.ts';
 import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
-import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { useModelFacts } from '../list/model-facts.ts';
@@ -24,6 +16,7 @@ import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { DraftEditor } from './draft-editor.tsx';
+import { DraftProblems } from './draft-problems.tsx';
 import { editableObject, editableText, readEditableText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
@@ -183,14 +176,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
       {conflicts.length === 0 ? undefined : (
         <Conflicts conflicts={conflicts} onResolve={(side, path) => void resolve(side, path)} />
       )}
-      {failure === undefined ? undefined : (
-        <FailureNote failure={failure} title={failure instanceof StatusError ? texts.editor.causes : texts.failed} />
-      )}
-      {warned.map((warning) => (
-        <p key={warning} role="alert" className="note warning">
-          {warning}
-        </p>
-      ))}
+      <DraftProblems failure={failure} warnings={warned} />
       {isReview ? (
         <Suspense fallback={<p role="status">{texts.loading}</p>}>
           <Difference label={texts.editor.changes} before={base} after={text} />

@@ -1,11 +1,9 @@
 import type { AnyObject, Draft, JsonObject, Stored } from '@svc/client';
-import { StatusError } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { TextFault, toYaml } from '../editor/yaml-text.ts';
 import { newValue } from '../form/form-field.ts';
 import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
-import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { useObservable } from '../server/observable.ts';
@@ -17,6 +15,7 @@ import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { DraftEditor, type WrittenText } from './draft-editor.tsx';
+import { DraftProblems } from './draft-problems.tsx';
 import { readText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
@@ -92,14 +91,7 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
         </ActionButton>
         <span role="status">{isChanged ? draftNote({ isChanged, unfinished, check }) : ''}</span>
       </div>
-      {failure === undefined ? undefined : (
-        <FailureNote failure={failure} title={failure instanceof StatusError ? texts.editor.causes : texts.failed} />
-      )}
-      {(isChanged ? warned : []).map((warning) => (
-        <p key={warning} role="alert" className="note warning">
-          {warning}
-        </p>
-      ))}
+      <DraftProblems failure={failure} warnings={isChanged ? warned : []} />
       {text === undefined ? (
         <p role="status">{texts.loading}</p>
       ) : (

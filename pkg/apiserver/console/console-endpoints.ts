@@ -9,7 +9,7 @@ import {
   type EndpointGroup,
   type RequestContext,
 } from '#pkg/http/index';
-import type { ConsoleFiles, ConsoleFolder, ConsolePage } from './console-files.ts';
+import type { ConsoleFiles, ConsoleFolder, BuiltPage } from './console-files.ts';
 
 const prefix = '/console';
 const userCenterPrefix = '/uc';
@@ -106,7 +106,7 @@ async function answerUserCenter(context: RequestContext, folder: ConsoleFolder, 
 async function answerPage(
   context: RequestContext,
   files: ConsoleFiles | undefined,
-  { page, frames }: { page: ConsolePage; frames: string },
+  { page, frames }: { page: BuiltPage; frames: string },
 ): Promise<void> {
   if (files === undefined) return answerNotBuilt(context);
   const nonce = randomBytes(16).toString('base64');

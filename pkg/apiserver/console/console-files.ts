@@ -6,7 +6,7 @@ import { PageFiles, type PageFile, type PageSource } from '#pkg/http/index';
 const noncePlaceholder = '__CSP_NONCE__';
 
 const pageFiles = { console: 'index.html', userCenter: 'uc.html' } as const;
-export type ConsolePage = keyof typeof pageFiles;
+export type BuiltPage = keyof typeof pageFiles;
 const pageNames: ReadonlySet<string> = new Set(Object.values(pageFiles));
 
 const contentTypes: Readonly<Record<string, string>> = {
@@ -28,10 +28,10 @@ const contentTypes: Readonly<Record<string, string>> = {
  * before any request, so that none can name another file of the disk.
  */
 export class ConsoleFiles {
-  readonly #pages: Readonly<Record<ConsolePage, readonly string[]>>;
+  readonly #pages: Readonly<Record<BuiltPage, readonly string[]>>;
   readonly #files: PageFiles;
 
-  private constructor(pages: Readonly<Record<ConsolePage, string>>, sources: Readonly<Record<string, PageSource>>) {
+  private constructor(pages: Readonly<Record<BuiltPage, string>>, sources: Readonly<Record<string, PageSource>>) {
     this.#pages = {
       console: pages.console.split(noncePlaceholder),
       userCenter: pages.userCenter.split(noncePlaceholder),
@@ -53,7 +53,7 @@ export class ConsoleFiles {
   }
 
   /** The page with this nonce. */
-  pageWith(page: ConsolePage, nonce: string): string {
+  pageWith(page: BuiltPage, nonce: string): string {
     return this.#pages[page].join(nonce);
   }
 
