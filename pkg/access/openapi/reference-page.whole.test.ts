@@ -3,7 +3,8 @@ import { Type } from 'typebox';
 import type { Browser } from 'playwright-core';
 import { startAccessTest, type AccessTest } from '../accesstest/start-access-test.ts';
 import { jsonAnswer, type Operation } from '../operations/operation.ts';
-import { complaintsOf, hasBrowser, startBrowser } from '../pages/pagetest/browser.ts';
+import { complaintsOf, startBrowser } from '../pages/pagetest/browser.ts';
+import { describeInBrowser } from '../pages/pagetest/describe-in-browser.ts';
 import { referenceOperations } from './reference-operations.ts';
 
 const seen: (string | undefined)[] = [];
@@ -81,9 +82,7 @@ describe('the reference over HTTP', () => {
   });
 });
 
-if (!hasBrowser) test.skip('WARNING: THE REFERENCE PAGE IS NOT TESTED: there is no chromium', () => undefined);
-
-(hasBrowser ? describe : describe.skip)('the reference in a browser', () => {
+describeInBrowser('the reference in a browser', () => {
   let browser: Browser;
   beforeAll(async () => {
     browser = await startBrowser();

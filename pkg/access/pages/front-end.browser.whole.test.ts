@@ -1,12 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
-import { hasBrowser, startBrowser } from './pagetest/browser.ts';
+import { startBrowser } from './pagetest/browser.ts';
+import { describeInBrowser } from './pagetest/describe-in-browser.ts';
 import { password, startPageTest, type PageTest } from './pagetest/start-page-test.ts';
-
-if (!hasBrowser) test.skip('WARNING: FRONT ENDS ARE NOT TESTED IN A BROWSER: there is no chromium', () => undefined);
 
 /** A front end of another origin: one empty page. */
 async function startFrontEnd(): Promise<{ server: Server; origin: string }> {
@@ -24,7 +23,7 @@ interface FetchAnswer {
   json: Record<string, unknown> | undefined;
 }
 
-(hasBrowser ? describe : describe.skip)('a front end of another origin, in a browser', () => {
+describeInBrowser('a front end of another origin, in a browser', () => {
   let allowed: Awaited<ReturnType<typeof startFrontEnd>>;
   let foreign: Awaited<ReturnType<typeof startFrontEnd>>;
   let access: PageTest;

@@ -1,11 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { accessibilityFaults, complaintsOf, hasBrowser, startBrowser } from './pagetest/browser.ts';
+import { accessibilityFaults, complaintsOf, startBrowser } from './pagetest/browser.ts';
+import { describeInBrowser } from './pagetest/describe-in-browser.ts';
 import { password, startPageTest, type PageTest } from './pagetest/start-page-test.ts';
 
-if (!hasBrowser) test.skip('WARNING: THE PAGES ARE NOT TESTED IN A BROWSER: there is no chromium', () => undefined);
-
-(hasBrowser ? describe : describe.skip)('the pages in a browser', () => {
+describeInBrowser('the pages in a browser', () => {
   let server: PageTest;
   let browser: Browser;
   let count = 0;

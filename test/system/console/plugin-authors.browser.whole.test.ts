@@ -1,70 +1,69 @@
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Browser } from 'playwright-core';
-import { hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { consolePageType } from '../../../pkg/apis/index.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { startPluginTest, type PluginTest } from '../../../pkg/testenv/index.ts';
 import { Comment } from '../../../config/samples/plugins/blog/models.ts';
 import { ConsoleSite } from './console-site.ts';
 
-const ifBrowser = hasBrowser ? test : test.skip;
-if (!hasBrowser) test.skip('WARNING: THE TEST KIT OF PAGES IS NOT TESTED: there is no chromium', () => undefined);
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 
-let blog: PluginTest;
-let browser: Browser;
-beforeAll(async () => {
-  if (!hasBrowser) return;
-  [blog, browser] = await Promise.all([startPluginTest({ folder: sample }), startBrowser()]);
-});
-afterAll(async () => {
-  await browser?.close();
-  await blog?.stop();
-});
-
-ifBrowser('the page of the sample plugin, in the test kit', async () => {
-  const { client } = blog;
-  const comment = (name: string): Comment => ({
-    apiVersion: 'blog.example.com/v1',
-    kind: 'Comment',
-    metadata: { name },
-    spec: { post: 'welcome', author: 'ann', content: `Words of ${name}` },
+describeInBrowser('pages of plugins, for their authors', () => {
+  let blog: PluginTest;
+  let browser: Browser;
+  beforeAll(async () => {
+    [blog, browser] = await Promise.all([startPluginTest({ folder: sample }), startBrowser()]);
   });
-  await client.create(Comment, comment('first'));
-  await client.create(Comment, comment('second'));
-  const page = await browser.newPage();
-  page.setDefaultTimeout(30_000);
-  page.on('dialog', (dialog) => void dialog.accept());
-  await page.goto(await blog.urlOf('blog-comments'));
-  const frame = page.frameLocator('iframe');
-  const buttonOf = (name: string, action: string) =>
-    frame.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: action });
-  await buttonOf('first', 'Approve').click();
-  await frame.getByText('Words of first').waitFor({ state: 'hidden' });
-  expect((await client.get(Comment, { namespace: '', name: 'first' })).spec.approved).toBe(true);
+  afterAll(async () => {
+    await browser?.close();
+    await blog?.stop();
+  });
 
-  // The server applies the rules of the page.
-  const key = { namespace: '', name: 'blog-comments' };
-  const { spec } = await client.get(consolePageType, key);
-  const restrict = (verbs: string[]): Promise<unknown> => {
-    const rules = [{ apiGroups: ['blog.example.com'], resources: ['comments'], verbs }];
-    return client.patch(consolePageType, key, { type: 'merge', patch: { spec: { rules } } });
-  };
-  await restrict(['list', 'watch']);
-  await buttonOf('second', 'Delete').click();
-  await frame.getByText('the rules of the page "blog-comments" do not allow it').waitFor();
-  await restrict(spec.rules!.flatMap(({ verbs }) => verbs));
-  await buttonOf('second', 'Delete').click();
-  await frame.getByText('No comment waits.').waitFor();
-  expect((await client.list(Comment)).items.map(({ metadata }) => metadata.name)).toEqual(['first']);
+  test('the page of the sample plugin, in the test kit', async () => {
+    const { client } = blog;
+    const comment = (name: string): Comment => ({
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Comment',
+      metadata: { name },
+      spec: { post: 'welcome', author: 'ann', content: `Words of ${name}` },
+    });
+    await client.create(Comment, comment('first'));
+    await client.create(Comment, comment('second'));
+    const page = await browser.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on('dialog', (dialog) => void dialog.accept());
+    await page.goto(await blog.urlOf('blog-comments'));
+    const frame = page.frameLocator('iframe');
+    const buttonOf = (name: string, action: string) =>
+      frame.getByRole('listitem').filter({ hasText: name }).getByRole('button', { name: action });
+    await buttonOf('first', 'Approve').click();
+    await frame.getByText('Words of first').waitFor({ state: 'hidden' });
+    expect((await client.get(Comment, { namespace: '', name: 'first' })).spec.approved).toBe(true);
 
-  // Endpoints of the plugin run, too.
-  const stats = await blog.env.request('/apis/console.api.blog.example.com/v1/stats');
-  expect([stats.status, await stats.json()]).toEqual([200, expect.objectContaining({ commentsWaiting: 0 })]);
-});
+    // The server applies the rules of the page.
+    const key = { namespace: '', name: 'blog-comments' };
+    const { spec } = await client.get(consolePageType, key);
+    const restrict = (verbs: string[]): Promise<unknown> => {
+      const rules = [{ apiGroups: ['blog.example.com'], resources: ['comments'], verbs }];
+      return client.patch(consolePageType, key, { type: 'merge', patch: { spec: { rules } } });
+    };
+    await restrict(['list', 'watch']);
+    await buttonOf('second', 'Delete').click();
+    await frame.getByText('the rules of the page "blog-comments" do not allow it').waitFor();
+    await restrict(spec.rules!.flatMap(({ verbs }) => verbs));
+    await buttonOf('second', 'Delete').click();
+    await frame.getByText('No comment waits.').waitFor();
+    expect((await client.list(Comment)).items.map(({ metadata }) => metadata.name)).toEqual(['first']);
 
-const draft = (version: number): string => `
+    // Endpoints of the plugin run, too.
+    const stats = await blog.env.request('/apis/console.api.blog.example.com/v1/stats');
+    expect([stats.status, await stats.json()]).toEqual([200, expect.objectContaining({ commentsWaiting: 0 })]);
+  });
+
+  const draft = (version: number): string => `
 import { openPage } from '@svc/client/page';
 async function main(): Promise<void> {
   const { setUnsaved } = await openPage();
@@ -77,9 +76,7 @@ async function main(): Promise<void> {
 void main();
 `;
 
-ifBrowser(
-  'a page says that its plugin stopped, keeps what was typed, and shows a changed file in its place',
-  async () => {
+  test('a page says that its plugin stopped, keeps what was typed, and shows a changed file in its place', async () => {
     const site = await ConsoleSite.start(['--svc.plugins.interval=100ms']);
     try {
       const path = '/apis/plugin.svc.run/v1alpha1/plugins/draft';
@@ -126,5 +123,5 @@ ifBrowser(
     } finally {
       await site.stop();
     }
-  },
-);
+  });
+});

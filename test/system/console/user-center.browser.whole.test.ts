@@ -1,18 +1,16 @@
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { ConsoleSite, drawPicture, expectAccessible } from './console-site.ts';
-
-if (!hasBrowser) test.skip('WARNING: THE USER CENTER IS NOT TESTED: there is no chromium', () => undefined);
 
 const sessions = '/api/v1/authentication/sessions/';
 const keys = '/api/v1/authentication/access-keys/';
 /** Text that becomes a script wherever a page takes it for HTML. */
 const hostile = `"'><img src=x onerror=alert(1)>`;
 
-(hasBrowser ? describe : describe.skip)('the user center', () => {
+describeInBrowser('the user center', () => {
   let site: ConsoleSite;
   beforeAll(async () => {
     site = await ConsoleSite.start();

@@ -1,12 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { Router } from 'express';
 import type { Browser } from 'playwright-core';
 import { clientModule } from '../../../hack/builds/bundle-client.mjs';
-import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { definePosts, postType, startTestEnv, type TestEnv } from '../../../pkg/testenv/index.ts';
-
-if (!hasBrowser) test.skip('WARNING: LIVE LISTS ARE NOT TESTED IN A BROWSER: there is no chromium', () => undefined);
 
 const lists = 10;
 
@@ -23,7 +22,7 @@ for (const list of all) list.subscribe(show);
 globalThis.posts = posts;
 `;
 
-(hasBrowser ? describe : describe.skip)('a page over HTTP/1.1', () => {
+describeInBrowser('a page over HTTP/1.1', () => {
   let env: TestEnv;
   let browser: Browser;
   beforeAll(async () => {

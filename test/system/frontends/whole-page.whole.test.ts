@@ -4,16 +4,15 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { build } from 'esbuild';
 import type { Browser, Page } from 'playwright-core';
 import { parse } from 'yaml';
 import { databaseUrlOf, killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
 import { clientModule } from '../../../hack/builds/bundle-client.mjs';
-import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { createTestDatabase, type TestDatabase } from '../../../pkg/testenv/test-database.ts';
-
-if (!hasBrowser) test.skip('WARNING: THE PAGE OF THE DOCS IS NOT TESTED: there is no chromium', () => undefined);
 
 const documented = 'http://127.0.0.1:8090';
 const posts = '/apis/blog.example.com/v1/posts';
@@ -26,7 +25,7 @@ async function fileOfDocs(name: string): Promise<string> {
   return text;
 }
 
-(hasBrowser ? describe : describe.skip)('the whole page of docs/frontends.md', () => {
+describeInBrowser('the whole page of docs/frontends.md', () => {
   let folder: string;
   let database: TestDatabase;
   let site: Server;

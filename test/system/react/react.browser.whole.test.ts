@@ -1,13 +1,12 @@
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { fileURLToPath } from 'node:url';
 import type { Browser, Page, Request } from 'playwright-core';
-import { complaintsOf, hasBrowser, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
+import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { startTestRbac, testUser, type TestRbac } from '../../../pkg/apiserver/authorization/start-test-rbac.ts';
 import { pollUntil, waitMs } from '../../../pkg/testenv/faults/poll-until.ts';
 import { buildForBrowsers } from '../../../hack/builds/bundle-client.mjs';
 import type { TestPage, View } from './page.ts';
-
-if (!hasBrowser) test.skip('WARNING: THE HOOKS OF REACT ARE NOT TESTED: there is no chromium', () => undefined);
 
 const posts = '/apis/react.example.com/v1/posts';
 const rbac = '/apis/rbac.authorization.k8s.io/v1';
@@ -37,7 +36,7 @@ const definition = {
   },
 };
 
-(hasBrowser ? describe : describe.skip)('hooks in a page', () => {
+describeInBrowser('hooks in a page', () => {
   let server: TestRbac;
   let browser: Browser;
   let script: string;
