@@ -71,6 +71,7 @@ export { withThrottle } from './filters/with-throttle.ts';
 export * from './filters/with-timeout.ts';
 export * from './metrics/register-reading.ts';
 export * from './metrics/series-histogram.ts';
+export { policySource } from './connection/policy-source.ts';
 export { ServiceUrl } from './connection/service-url.ts';
 export { registerByteBudgetMetrics } from './metrics/register-byte-budget-metrics.ts';
 export { CertificateFiles } from './tls/certificate-files.ts';

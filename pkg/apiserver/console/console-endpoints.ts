@@ -3,6 +3,7 @@ import { newUnknownPath } from '#pkg/apimachinery/index';
 import {
   answerPageFile,
   getOnly,
+  policySource,
   send,
   ServiceUrl,
   TrustedProxies,
@@ -21,7 +22,7 @@ const yearSeconds = 365 * 24 * 60 * 60;
  * Scripts are files of this origin, and no text becomes code or markup by accident: scripts need Trusted Types. React
  * Aria and CodeMirror add style elements, which have the nonce of the answer.
  */
-function contentSecurityPolicy(nonce: string, frames: string): string {
+function contentSecurityPolicy(nonce: string, origin: string): string {
   return [
     "default-src 'none'",
     "script-src 'self'",
@@ -29,20 +30,13 @@ function contentSecurityPolicy(nonce: string, frames: string): string {
     "img-src 'self' data:",
     "connect-src 'self'",
     "worker-src 'self'",
-    `frame-src ${frames}`,
+    // Pages of plugins. No other page of this origin can be framed.
+    `frame-src ${policySource(origin, '/plugin-pages/')}`,
     "form-action 'self'",
     "base-uri 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
   ].join('; ');
-}
-
-/** Only names and addresses that a policy can name: neither IPv6, nor a host that a client made up. */
-const namedOrigin = /^https?:\/\/[a-z\d.-]+(?::\d+)?$/;
-
-/** What the console and the user center may frame: pages of plugins. No other page of this origin can be framed. */
-function pluginPages(origin: string): string {
-  return namedOrigin.test(origin) ? `${origin}/plugin-pages/` : "'self'";
 }
 
 /**
@@ -92,27 +86,24 @@ async function answerConsole(context: RequestContext, folder: ConsoleFolder, url
       ...(isHashed ? { cacheControl: `public, max-age=${yearSeconds}, immutable` } : {}),
     });
   if (isHashed) throw newUnknownPath();
-  await answerPage(context, files, { page: 'console', frames: pluginPages(url.originOf(context.request)) });
+  await answerPage(context, files, { page: 'console', url });
 }
 
 async function answerUserCenter(context: RequestContext, folder: ConsoleFolder, url: OriginReader): Promise<void> {
   if (context.info.path === userCenterPrefix) return redirect(context, 308, './uc/');
-  await answerPage(context, await folder.files(), {
-    page: 'userCenter',
-    frames: pluginPages(url.originOf(context.request)),
-  });
+  await answerPage(context, await folder.files(), { page: 'userCenter', url });
 }
 
 async function answerPage(
   context: RequestContext,
   files: ConsoleFiles | undefined,
-  { page, frames }: { page: BuiltPage; frames: string },
+  { page, url }: { page: BuiltPage; url: OriginReader },
 ): Promise<void> {
   if (files === undefined) return answerNotBuilt(context);
   const nonce = randomBytes(16).toString('base64');
   await send(context, 200, 'text/html; charset=utf-8', files.pageWith(page, nonce), {
     'Cache-Control': 'no-store',
-    'Content-Security-Policy': contentSecurityPolicy(nonce, frames),
+    'Content-Security-Policy': contentSecurityPolicy(nonce, url.originOf(context.request)),
     'Cross-Origin-Opener-Policy': 'same-origin',
     'Referrer-Policy': 'same-origin',
   });

@@ -5,6 +5,7 @@ import {
   getOnly,
   isAnswered,
   isNotModified,
+  policySource,
   type EndpointGroup,
   type RequestContext,
   type ServiceUrl,
@@ -80,7 +81,9 @@ async function answerFile(context: RequestContext, { url, call }: PageFilesOptio
     ...(answer.headers['content-encoding'] === 'gzip' ? { 'Content-Encoding': 'gzip' } : {}),
     ETag: `"${hash}"`,
     'Cache-Control': `public, max-age=${yearSeconds}, immutable`,
-    'Content-Security-Policy': contentSecurityPolicy(folderOf(url.originOf(request), plugin, hash)),
+    'Content-Security-Policy': contentSecurityPolicy(
+      policySource(url.originOf(request), `${prefix}/${plugin}/${hash}/`),
+    ),
     'Permissions-Policy': withoutFeatures,
     'Referrer-Policy': 'no-referrer',
     'X-DNS-Prefetch-Control': 'off',
@@ -90,9 +93,4 @@ async function answerFile(context: RequestContext, { url, call }: PageFilesOptio
   });
   if (isHeld || request.method === 'HEAD') response.end();
   else response.end(body);
-}
-
-/** A policy cannot name the address of an IPv6 host. */
-function folderOf(origin: string, plugin: string, hash: string): string {
-  return origin.includes('[') ? "'self'" : `${origin}${prefix}/${plugin}/${hash}/`;
 }
