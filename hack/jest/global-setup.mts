@@ -44,7 +44,7 @@ export default async function globalSetup(): Promise<void> {
     full_page_writes: 'off',
     wal_level: 'minimal',
     max_wal_senders: '0',
-    max_connections: '200',
+    max_connections: '300',
     max_wal_size: '256MB',
     // Dropping a database searches all buffers.
     shared_buffers: '128MB',
