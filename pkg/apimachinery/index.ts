@@ -48,6 +48,7 @@ export { decodeJson, decodeJsonInTurns } from './serializer/decode-json.ts';
 export { type DecodeResult } from './serializer/decode-result.ts';
 export * from './serializer/decode-yaml.ts';
 export { encodeJson } from './serializer/encode-json.ts';
+export { parseJson } from './serializer/parse-json.ts';
 export * from './serializer/encode-yaml.ts';
 export * from './serializer/field-path.ts';
 export { isInexactNumber, isPrototypeKey, maxJsonDepth, newTooManyValues } from './serializer/value-rules.ts';

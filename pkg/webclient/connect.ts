@@ -48,16 +48,11 @@ export interface ServerConnection {
 const sessions = '/api/v1/authentication/sessions/';
 
 /** Connects to a server; sends nothing yet. */
-export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): ServerConnection {
+export function connect({ accessUrl: url, ...options }: ServerConnectOptions = {}): ServerConnection {
   const sender = new RequestSender(options);
-  const access = new RequestSender({ ...options, ...(accessUrl === undefined ? {} : { url: accessUrl }) });
-  const setCsrfToken = (token: string | undefined): void => {
+  const keepTo = async (call: OutgoingCall): Promise<LoginSession> => {
+    const { csrf_token: token, user } = (await sender.json(call)) as LoginSession & { csrf_token: string };
     sender.csrfToken = token;
-    access.csrfToken = token;
-  };
-  const keepTo = async (answer: Promise<unknown>): Promise<LoginSession> => {
-    const { csrf_token: token, user } = (await answer) as LoginSession & { csrf_token: string };
-    setCsrfToken(token);
     return { user };
   };
   const noSession = (error: unknown): undefined => {
@@ -67,14 +62,14 @@ export function connect({ accessUrl, ...options }: ServerConnectOptions = {}): S
     resource: (model, { namespace } = {}) => new Resource(sender, model, namespace),
     read: (path, call) => sender.json({ method: 'GET', path, ...call }),
     send: (path, call) => sender.json({ path, ...call, isRepeatable: false }),
-    login: (body) => keepTo(access.json({ method: 'POST', path: sessions, body, isRepeatable: false })),
+    login: (body) => keepTo({ method: 'POST', url, path: sessions, body, isRepeatable: false }),
     currentSession: () => {
-      setCsrfToken(undefined);
-      return keepTo(access.json({ method: 'GET', path: `${sessions}current/` })).catch(noSession);
+      sender.csrfToken = undefined;
+      return keepTo({ method: 'GET', url, path: `${sessions}current/` }).catch(noSession);
     },
     logout: async () => {
-      await access.json({ method: 'DELETE', path: sessions, isRepeatable: false }).catch(noSession);
-      setCsrfToken(undefined);
+      await sender.json({ method: 'DELETE', url, path: sessions, isRepeatable: false }).catch(noSession);
+      sender.csrfToken = undefined;
     },
   };
 }

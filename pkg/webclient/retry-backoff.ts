@@ -1,3 +1,4 @@
+import { childOf } from './child-of.ts';
 import { onWake } from './on-wake.ts';
 import { pause } from './pause.ts';
 
@@ -21,11 +22,9 @@ export class RetryBackoff {
   async wait(signal: AbortSignal): Promise<void> {
     const ms = this.#nextMs * (0.5 + Math.random() / 2);
     this.#nextMs = Math.min(longestWaitMs, this.#nextMs * 2);
-    const end = new AbortController();
-    const wake = (): void => end.abort();
-    onWake(wake, end.signal);
-    signal.addEventListener('abort', wake, { signal: end.signal });
-    if (!signal.aborted) await pause(ms, end.signal).catch(() => undefined);
-    wake();
+    const end = childOf(signal);
+    onWake(() => end.abort(), end.signal);
+    await pause(ms, end.signal).catch(() => undefined);
+    end.abort();
   }
 }

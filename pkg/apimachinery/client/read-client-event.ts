@@ -1,6 +1,7 @@
 import type { ClientEvent, Stored } from './client.ts';
 import type { AnyObject } from './resource-type.ts';
 import { isJsonObject } from '../meta/object.ts';
+import { parseJson } from '../serializer/parse-json.ts';
 import { StatusError } from '../status/status-error.ts';
 import { statusErrorFrom, type AnswerFacts } from '../status/status-error-from.ts';
 
@@ -11,7 +12,7 @@ export function readClientEvent<T extends AnyObject>(
   line: string,
   facts: Pick<AnswerFacts, 'requestId'> = {},
 ): ClientEvent<T> {
-  return clientEventOf<T>(parse(line), facts);
+  return clientEventOf<T>(parseJson(line), facts);
 }
 
 /** The same of a line that is parsed already. */
@@ -19,10 +20,10 @@ export function clientEventOf<T extends AnyObject>(
   event: unknown,
   facts: Pick<AnswerFacts, 'requestId'> = {},
 ): ClientEvent<T> {
-  if (isJsonObject(event) && event['type'] === 'ERROR') throw statusErrorFrom(event['object'], facts);
-  if (isJsonObject(event) && isJsonObject(event['object']) && isJsonObject(event['object']['metadata'])) {
-    const { type, object } = event;
-    const { resourceVersion } = event['object']['metadata'];
+  const { type, object } = isJsonObject(event) ? event : {};
+  if (type === 'ERROR') throw statusErrorFrom(object, facts);
+  if (isJsonObject(object) && isJsonObject(object['metadata'])) {
+    const { resourceVersion } = object['metadata'];
     if (typeof resourceVersion === 'string') {
       if (type === 'BOOKMARK') return { type, resourceVersion };
       if (type === 'ADDED' || type === 'MODIFIED' || type === 'DELETED')
@@ -30,12 +31,4 @@ export function clientEventOf<T extends AnyObject>(
     }
   }
   throw new StatusError(500, 'InternalError', 'the server sent an event that is none', facts);
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
 }

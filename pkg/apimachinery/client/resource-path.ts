@@ -8,9 +8,9 @@ import type { ResourceType } from './resource-type.ts';
  * The path of a type's objects, in one namespace or in all; `checkNamespaceName` must have accepted `namespace`, or the
  * server answers. @throws StatusError 400
  */
-export function collectionPath({ group, version, plural }: ResourceType, namespace: string | undefined): string {
-  const root = group === '' ? `/api/${segment(version)}` : `/apis/${segment(group)}/${segment(version)}`;
-  return `${root}${namespace === undefined || namespace === '' ? '' : `/namespaces/${segment(namespace)}`}/${segment(plural)}`;
+export function collectionPath({ group, version, plural }: ResourceType, namespace = ''): string {
+  const root = group === '' ? ['api', version] : ['apis', group, version];
+  return [...root, ...(namespace === '' ? [] : ['namespaces', namespace]), plural].map(segment).join('');
 }
 
 /** `checkObjectKey` must have accepted `key`. */
@@ -19,7 +19,7 @@ export function objectPath(
   { namespace, name }: ObjectKey,
   subresource: '' | 'status' = '',
 ): string {
-  return `${collectionPath(type, namespace)}/${segment(name)}${subresource === '' ? '' : `/${subresource}`}`;
+  return collectionPath(type, namespace) + segment(name) + (subresource === '' ? '' : `/${subresource}`);
 }
 
 export function selectionQuery({ labelSelector, fieldSelector }: Selection): URLSearchParams {
@@ -54,13 +54,12 @@ export function fenceHeaders(fence: Fence | undefined): Record<string, string> {
   return fence === undefined ? {} : { [fenceHeader]: formatFence(parseFence(formatFence(fence))) };
 }
 
-/** A segment of dots would mean a parent folder. @throws StatusError 400 */
+/** A segment of dots would mean a parent folder, and half a character has no form in a URL. @throws StatusError 400 */
 function segment(text: string): string {
-  if (text === '' || text === '.' || text === '..')
-    throw newBadRequest(`the path of the request cannot have the segment "${text}"`);
   try {
-    return encodeURIComponent(text);
+    if (!/^\.{0,2}$/.test(text)) return `/${encodeURIComponent(text)}`;
   } catch {
-    throw newBadRequest('the path of the request cannot have half a character');
+    // It is refused like the others.
   }
+  throw newBadRequest(`the path of the request cannot have the segment ${JSON.stringify(text)}`);
 }

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { builtinIndexes, type IndexDefinition, type IndexType, type IndexValue } from '../scheme/index-definition.ts';
 import { isStatusError, type StatusError } from '../status/status-error.ts';
 import { parseFieldSelector } from './field-selector.ts';
-import { formatRequirement } from './format-selector.ts';
+import { formatComparison, type Comparison } from './format-selector.ts';
 import type { FieldRequirement, FieldSelector } from './requirement.ts';
 
 const declare = (name: string, type: IndexType, multi = false): IndexDefinition => ({
@@ -219,12 +219,23 @@ const requirement: fc.Arbitrary<FieldRequirement> = typed.chain(({ index, values
   return fc.constantFrom(...choices);
 });
 
+const comparisons: Partial<Record<FieldRequirement['operator'], Comparison>> = {
+  In: 'in',
+  NotIn: 'notIn',
+  GreaterThan: 'gt',
+  GreaterOrEqual: 'gte',
+  LessThan: 'lt',
+  LessOrEqual: 'lte',
+  Prefix: 'prefix',
+};
 const format = (selector: FieldSelector): string =>
   selector
     .map((each) => {
+      const comparison = comparisons[each.operator];
+      if (comparison === undefined) return each.operator === 'Exists' ? each.index.name : `!${each.index.name}`;
       const values = 'values' in each ? each.values : 'value' in each ? [each.value] : [];
       const texts = each.index.type === 'date' ? values.map((value) => new Date(Number(value)).toISOString()) : values;
-      return formatRequirement(each.index.name, each.operator, texts);
+      return formatComparison(each.index.name, comparison, texts);
     })
     .join(',');
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { isStatusError, type StatusError } from '../status/status-error.ts';
-import { formatRequirement } from './format-selector.ts';
+import { formatComparison } from './format-selector.ts';
 import { parseLabelSelector } from './label-selector.ts';
 import type { LabelRequirement, LabelSelector } from './requirement.ts';
 
@@ -121,9 +121,10 @@ const requirement: fc.Arbitrary<LabelRequirement> = fc.oneof(
 test('a selector is the same after it is formatted and parsed', () => {
   fc.assert(
     fc.property(fc.array(requirement, { maxLength: 10 }), (selector) => {
-      const clauses = selector.map((each) =>
-        formatRequirement(each.key, each.operator, 'values' in each ? each.values : []),
-      );
+      const clauses = selector.map((each) => {
+        if ('values' in each) return formatComparison(each.key, each.operator === 'In' ? 'in' : 'notIn', each.values);
+        return each.operator === 'Exists' ? each.key : `!${each.key}`;
+      });
       expect(parseLabelSelector([clauses.join(',')])).toEqual(selector);
     }),
     { numRuns: 300 },

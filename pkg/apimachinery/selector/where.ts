@@ -1,7 +1,7 @@
 import type { ListOptions, Selection } from '../client/client.ts';
 import type { AnyObject, ResourceType } from '../client/resource-type.ts';
 import { newBadRequest } from '../status/status-error.ts';
-import { formatRequirement } from './format-selector.ts';
+import { formatComparison, type Comparison } from './format-selector.ts';
 
 /** A value that an index compares; of a date its RFC 3339 text. */
 export type Scalar = string | number | boolean;
@@ -66,16 +66,6 @@ export interface SortedBy<Indexes extends IndexTypes> {
   sort?: readonly SortText<Indexes>[];
 }
 
-const operators = {
-  in: 'In',
-  notIn: 'NotIn',
-  gt: 'GreaterThan',
-  gte: 'GreaterOrEqual',
-  lt: 'LessThan',
-  lte: 'LessOrEqual',
-  prefix: 'Prefix',
-} as const;
-
 type Selectors = Pick<Selection, 'fieldSelector' | 'labelSelector'>;
 
 /**
@@ -105,16 +95,15 @@ function clausesOf(conditions: Where<IndexTypes> | WhereLabels, check?: (value: 
   return Object.entries(conditions)
     .flatMap(([name, condition]) => {
       checkWord(name);
-      const all = typeof condition === 'object' ? condition : { in: condition === undefined ? undefined : [condition] };
-      return Object.entries(all).flatMap(([key, value]) => {
+      return Object.entries(typeof condition === 'object' ? condition : { in: condition }).flatMap(([key, value]) => {
         if (value === undefined) return [];
-        if (key === 'exists') return [formatRequirement(name, value === true ? 'Exists' : 'DoesNotExist')];
-        const values = Array.isArray(value) ? (value as Scalar[]) : [value as Scalar];
+        if (key === 'exists') return value === true ? name : `!${name}`;
+        const values = [value].flat() as Scalar[];
         if (check !== undefined) values.forEach(check);
-        return [formatRequirement(name, operators[key as keyof typeof operators], values)];
+        return formatComparison(name, key as Comparison, values);
       });
     })
-    .join(',');
+    .join();
 }
 
 /** Names, and keys and values of labels, are not escaped. @throws StatusError 400 */

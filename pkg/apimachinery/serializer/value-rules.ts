@@ -37,7 +37,8 @@ export function isInexactNumber(value: number, literal: string): boolean {
 
 /** A number as JSON that `isInexactNumber` accepts: an integer beyond 2^53-1 is written with an exponent. */
 export function numberText(value: number): string {
-  return isSafe(value) || Math.abs(value) >= exponentsFrom ? JSON.stringify(value) : value.toExponential();
+  const size = Math.abs(value);
+  return size <= Number.MAX_SAFE_INTEGER || size >= exponentsFrom ? JSON.stringify(value) : value.toExponential();
 }
 
 function isSafe(value: number): boolean {

@@ -29,6 +29,15 @@ export class ApplyConflict extends StatusError {
   }
 }
 
+/** The error as a client throws it: the conflicts of an apply, which a Status tells as causes, are an ApplyConflict. */
+export function applyConflictOr(error: StatusError): StatusError {
+  const { code, reason, message, details, requestId } = error;
+  const causes = details?.causes ?? [];
+  return code === 409 && reason === 'Conflict' && causes.some((cause) => cause.reason === fieldManagerConflict)
+    ? new ApplyConflict(message, { details: { ...details, causes }, requestId })
+    : error;
+}
+
 export function isApplyConflict(error: unknown): error is ApplyConflict {
   return error instanceof ApplyConflict;
 }

@@ -1,18 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '../meta/object.ts';
-import { ApplyConflict, fieldManagerConflict } from './apply-conflict.ts';
-import { StatusError, type StatusErrorOptions } from './status-error.ts';
+import { StatusError } from './status-error.ts';
 import type { StatusCause, StatusDetails, StatusReason } from './status.ts';
 
 /** What is known of an answer apart from its body. */
 export interface AnswerFacts {
   /** The HTTP status; wins over the body's code. Without both the failure is a 500. */
   code?: number;
-  requestId?: string;
+  requestId?: string | undefined;
 }
 
-const maxMessageLength = 32 * 1024;
+const maxTextLength = 64 * 1024;
 const maxCauses = 1000;
-const maxTextLength = 4096;
 /** A day. */
 const maxWaitSeconds = 86_400;
 
@@ -24,7 +22,6 @@ const reasonsByCode: Readonly<Record<number, StatusReason>> = {
   404: 'NotFound',
   405: 'MethodNotAllowed',
   406: 'NotAcceptable',
-  408: 'BadRequest',
   409: 'Conflict',
   410: 'Gone',
   412: 'PreconditionFailed',
@@ -37,32 +34,21 @@ const reasonsByCode: Readonly<Record<number, StatusReason>> = {
   503: 'ServiceUnavailable',
   504: 'Timeout',
 };
-const reasons: ReadonlySet<unknown> = new Set<StatusReason>([
-  ...Object.values(reasonsByCode),
-  'AlreadyExists',
-  'Expired',
-]);
+const reasons = new Set<unknown>([...Object.values(reasonsByCode), 'AlreadyExists', 'Expired']);
 
 /**
  * Converts a Status to the error that a client throws. Accepts anything: a proxy's page, or a foreign Status with
- * fields of any type, becomes an error with the reason of its code. The conflicts of an apply become an ApplyConflict.
+ * fields of any type, becomes an error with the reason of its code.
  */
 export function statusErrorFrom(status: unknown, { code, requestId }: AnswerFacts = {}): StatusError {
   const body: JsonObject = isJsonObject(status) && status['kind'] === 'Status' ? status : {};
   const known = code ?? (isErrorCode(body['code']) ? body['code'] : 500);
-  const reason = readReason(body['reason'], known);
-  const message = readText(body, 'message', maxMessageLength) ?? `the server answered ${known}`;
-  const details = readDetails(body['details']);
-  const continueToken = isJsonObject(body['metadata']) ? readText(body['metadata'], 'continue', 64 * 1024) : undefined;
-  const options: StatusErrorOptions = {
-    ...(details === undefined ? {} : { details }),
-    ...(continueToken === undefined ? {} : { continueToken }),
-    ...(requestId === undefined ? {} : { requestId }),
-  };
-  const { causes = [] } = details ?? {};
-  if (known === 409 && reason === 'Conflict' && causes.some((cause) => cause.reason === fieldManagerConflict))
-    return new ApplyConflict(message, { ...options, details: { ...details, causes } });
-  return new StatusError(known, reason, message, options);
+  const { message = `the server answered ${known}` } = textsOf(body, 'message');
+  return new StatusError(known, readReason(body['reason'], known), message, {
+    details: readDetails(body['details']),
+    continueToken: textsOf(body['metadata'], 'continue').continue,
+    requestId,
+  });
 }
 
 function isErrorCode(value: unknown): value is number {
@@ -76,11 +62,7 @@ function readReason(reason: unknown, code: number): StatusReason {
 
 function readDetails(value: JsonValue | undefined): StatusDetails | undefined {
   if (!isJsonObject(value)) return undefined;
-  const details: StatusDetails = {};
-  for (const field of ['name', 'group', 'kind', 'uid'] as const) {
-    const text = readText(value, field, maxTextLength);
-    if (text !== undefined) details[field] = text;
-  }
+  const details: StatusDetails = textsOf(value, 'name', 'group', 'kind', 'uid');
   const { causes, retryAfterSeconds } = value;
   if (Array.isArray(causes)) details.causes = causes.slice(0, maxCauses).filter(isJsonObject).map(readCause);
   if (typeof retryAfterSeconds === 'number' && retryAfterSeconds >= 0)
@@ -89,15 +71,15 @@ function readDetails(value: JsonValue | undefined): StatusDetails | undefined {
 }
 
 function readCause(cause: JsonObject): StatusCause {
-  const field = readText(cause, 'field', maxTextLength);
-  return {
-    reason: readText(cause, 'reason', maxTextLength) ?? '',
-    message: readText(cause, 'message', maxMessageLength) ?? '',
-    ...(field === undefined ? {} : { field }),
-  };
+  return { reason: '', message: '', ...textsOf(cause, 'reason', 'message', 'field') };
 }
 
-function readText(object: JsonObject, field: string, maxLength: number): string | undefined {
-  const value = Object.hasOwn(object, field) ? object[field] : undefined;
-  return typeof value === 'string' ? value.slice(0, maxLength) : undefined;
+/** Those of the fields that are texts. */
+function textsOf<Name extends string>(value: JsonValue | undefined, ...names: Name[]): Partial<Record<Name, string>> {
+  const found: Partial<Record<Name, string>> = {};
+  for (const name of names) {
+    const text = isJsonObject(value) ? value[name] : undefined;
+    if (typeof text === 'string') found[name] = text.slice(0, maxTextLength);
+  }
+  return found;
 }

@@ -17,9 +17,9 @@ const maxNameLength = 256;
 const unprintable = /(?![\n\t])[\p{Cc}\p{Surrogate}]/gu;
 
 export interface StatusErrorOptions {
-  details?: StatusDetails;
-  continueToken?: string;
-  requestId?: string;
+  details?: StatusDetails | undefined;
+  continueToken?: string | undefined;
+  requestId?: string | undefined;
   cause?: unknown;
 }
 

@@ -1,5 +1,5 @@
 import type { MessagePort } from 'node:worker_threads';
-import { isJsonObject, type Status, type StatusError, statusErrorFrom } from '#pkg/apimachinery/index';
+import { applyConflictOr, isJsonObject, type Status, type StatusError, statusErrorFrom } from '#pkg/apimachinery/index';
 
 /**
  * A message on the port, as JSON text, so that its size is known before it is parsed and only data can be sent. All
@@ -38,7 +38,7 @@ export function wireError(error: StatusError): WireError {
 export function errorFromWire(error: unknown): StatusError {
   if (!isJsonObject(error)) return statusErrorFrom(undefined);
   const { status, requestId } = error;
-  return statusErrorFrom(status, typeof requestId === 'string' ? { requestId } : {});
+  return applyConflictOr(statusErrorFrom(status, typeof requestId === 'string' ? { requestId } : {}));
 }
 
 export function sendText(port: MessagePort, text: string): void {

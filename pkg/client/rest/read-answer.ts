@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import {
   abortError,
+  applyConflictOr,
   isJsonObject,
   newRequestEntityTooLarge,
   newTimeout,
@@ -27,7 +28,7 @@ export async function readAnswer(
   const value = parse(bytes);
   if (isSuccess && isJsonObject(value)) return value;
   const requestId = requestIdOf(response);
-  if (!isSuccess) throw statusErrorFrom(value, { code: statusCode, ...requestId });
+  if (!isSuccess) throw applyConflictOr(statusErrorFrom(value, { code: statusCode, ...requestId }));
   throw new StatusError(500, 'InternalError', 'the server gave an answer that is no JSON object', requestId);
 }
 

@@ -1,4 +1,5 @@
-import { newServiceUnavailable, newTimeout, StatusError } from '#pkg/apimachinery/index';
+import { StatusError } from '#pkg/apimachinery/index';
+import { childOf } from '../child-of.ts';
 import type { BrowserSession, FeedProvider } from '../live-source.ts';
 import { onWake } from '../on-wake.ts';
 import { pause } from '../pause.ts';
@@ -31,6 +32,8 @@ export interface RequestSenderOptions {
 
 export interface OutgoingCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  /** Default: that of the connection. */
+  url?: string | undefined;
   path: string;
   query?: URLSearchParams;
   /** Sent as JSON. */
@@ -112,76 +115,74 @@ export class RequestSender {
    * @throws StatusError for every failure, or the reason of `limit`
    */
   open(call: OutgoingCall, limit: AbortController): Promise<Response> {
-    return this.#send({ ...call, signal: limit.signal }, (response) => Promise.resolve(response), limit);
+    return this.#send({ ...call, signal: limit.signal }, (response) => response, limit);
   }
 
-  async #send<T>(call: OutgoingCall, read: (response: Response) => Promise<T>, limit?: AbortController): Promise<T> {
-    const isRead = call.method === 'GET';
-    const mayRepeat = isRead || call.isRepeatable !== false;
-    const key = isRead || !mayRepeat ? undefined : randomKey();
+  async #send<T>(
+    call: OutgoingCall,
+    read: (response: Response) => T | Promise<T>,
+    limit?: AbortController,
+  ): Promise<T> {
+    const { method, isRepeatable = true, signal } = call;
+    const key = method !== 'GET' && isRepeatable ? randomKey() : undefined;
     for (let tries = 0; ; tries += 1) {
       const result = await this.#try({ call, key, read, limit });
-      if ('value' in result) return result.value;
-      const seconds = retrySeconds(result.failure, tries);
-      if (!mayRepeat || tries === maxRetries || seconds === undefined || seconds > maxWaitSeconds) throw result.failure;
+      if (!(result instanceof StatusError)) return result;
+      const seconds = retrySeconds(result, tries);
+      if (!isRepeatable || tries === maxRetries || seconds > maxWaitSeconds) throw result;
       // Never all at once: others were sent away at the same time.
-      await pause(seconds * 1000 * (1 + Math.random() / 4), call.signal);
+      await pause(seconds * 1000 * (1 + Math.random() / 4), signal);
     }
   }
 
-  async #try<T>({
-    call,
-    key,
-    read,
-    limit = new AbortController(),
-  }: Try<T>): Promise<{ value: T } | { failure: StatusError }> {
-    const { method, signal } = call;
-    const { timeoutMs = 60_000 } = this.#options;
-    const abort = (): void => limit.abort(signal?.reason);
+  /** What `read` makes of the answer, or a failure after which another try may help. */
+  async #try<T>({ call, key, read, limit }: Try<T>): Promise<T | StatusError> {
+    const { method, signal, body, answerMs } = call;
+    const { fetch: ask = fetch, credential, timeoutMs = 60_000, warn } = this.#options;
+    const own = limit ?? childOf(signal);
+    const began = Date.now();
     let isLate = false;
     const giveUp = (): void => {
       isLate = true;
-      limit.abort();
+      own.abort();
     };
-    const began = Date.now();
-    let timer = setTimeout(giveUp, call.answerMs ?? timeoutMs);
-    const answered = new AbortController();
+    let timer = setTimeout(giveUp, answerMs ?? timeoutMs);
+    let mayHang = method === 'GET';
     // The connection may have gone while the page slept.
-    if (method === 'GET')
-      onWake(() => {
-        if (Date.now() - began > this.maxSilenceMs / 2) giveUp();
-      }, answered.signal);
-    if (signal !== limit.signal) signal?.addEventListener('abort', abort);
+    onWake(() => {
+      if (mayHang && Date.now() - began > this.maxSilenceMs / 2) giveUp();
+    }, own.signal);
     try {
-      signal?.throwIfAborted();
-      const response = await (this.#options.fetch ?? fetch)(this.#urlOf(call), {
+      const response = await ask(this.#urlOf(call), {
         method,
         headers: await this.#headersOf(call, key),
-        credentials: this.#options.credential === undefined ? 'include' : 'omit',
-        signal: limit.signal,
-        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+        credentials: credential === undefined ? 'include' : 'omit',
+        signal: own.signal,
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      answered.abort();
+      mayHang = false;
       clearTimeout(timer);
       timer = setTimeout(giveUp, began + timeoutMs - Date.now());
-      if (!response.ok) return { failure: failureOf(response, await response.text()) };
-      for (const text of warningTexts(response.headers)) this.#options.warn?.(text);
-      return { value: await read(response) };
+      if (!response.ok) return failureOf(response, await response.text());
+      for (const text of warningTexts(response.headers)) warn?.(text);
+      return await read(response);
     } catch (error) {
-      if (isLate) return { failure: newTimeout('the server gave no answer', 0.2) };
-      if (signal?.aborted === true) throw signal.reason;
+      if (isLate)
+        return new StatusError(504, 'Timeout', 'the server gave no answer', { details: { retryAfterSeconds: 0.2 } });
+      signal?.throwIfAborted();
       if (error instanceof StatusError) throw error;
-      return { failure: newServiceUnavailable(`no answer: ${error instanceof Error ? error.message : String(error)}`) };
+      const message = `no answer: ${error instanceof Error ? error.message : String(error)}`;
+      return new StatusError(503, 'ServiceUnavailable', message, { details: { retryAfterSeconds: 1 } });
     } finally {
-      answered.abort();
+      mayHang = false;
       clearTimeout(timer);
-      signal?.removeEventListener('abort', abort);
+      // That of the caller is for the body, which is still to come.
+      if (limit === undefined) own.abort();
     }
   }
 
-  #urlOf({ path, query }: OutgoingCall): string {
-    const { url = '' } = this.#options;
-    return `${url.replace(/\/$/, '')}${path}${query === undefined || query.size === 0 ? '' : `?${query.toString()}`}`;
+  #urlOf({ url = this.#options.url ?? '', path, query }: OutgoingCall): string {
+    return [url.replace(/\/$/, '') + path, ...(query === undefined || query.size === 0 ? [] : [query])].join('?');
   }
 
   async #headersOf(
@@ -194,7 +195,7 @@ export class RequestSender {
       Accept: accept,
       'Content-Type': body === undefined ? undefined : contentType,
       Authorization: token === undefined ? undefined : `Bearer ${token}`,
-      'X-CSRFToken': credential === undefined && method !== 'GET' ? (this.#csrfToken ?? csrfTokenOfPage()) : undefined,
+      'X-CSRFToken': method === 'GET' ? undefined : this.browserSession?.csrfToken,
       'X-SVC-Session': this.#csrfToken,
       'Idempotency-Key': key,
     };
@@ -205,16 +206,16 @@ export class RequestSender {
 interface Try<T> {
   call: OutgoingCall;
   key: string | undefined;
-  read: (response: Response) => Promise<T>;
+  read: (response: Response) => T | Promise<T>;
   limit: AbortController | undefined;
 }
 
-/** When to try again; undefined: not at all. A server that is away is asked after 0.2, 0.4 and 0.8 seconds. */
-function retrySeconds({ code, reason, details }: StatusError, tries: number): number | undefined {
+/** When to try again; infinite: not at all. A server that is away is asked after 0.2, 0.4 and 0.8 seconds. */
+function retrySeconds({ code, reason, details }: StatusError, tries: number): number {
   const asked = details?.retryAfterSeconds;
   if (code === 429 || code === 503 || code === 504) return asked ?? 0.2 * 2 ** tries;
   // The same write is still under way.
-  return code === 409 && reason === 'Conflict' ? asked : undefined;
+  return code === 409 && reason === 'Conflict' ? (asked ?? Infinity) : Infinity;
 }
 
 function csrfTokenOfPage(): string | undefined {
@@ -224,7 +225,7 @@ function csrfTokenOfPage(): string | undefined {
 
 /** `crypto.randomUUID` exists in secure contexts only. */
 function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (part) => part.toString(36)).join('-');
+  return crypto.getRandomValues(new Uint32Array(4)).join('-');
 }
 
 const warningForm = /299 \S+ "((?:[^"\\]|\\.)*)"/g;

@@ -2,6 +2,7 @@ import {
   checkWatchStart,
   collectionPath,
   objectPath,
+  selectorsOf,
   type AnyObject,
   type Deletion,
   type IndexedResourceType,
@@ -13,7 +14,8 @@ import {
   type Stored,
   type WhereSelection,
 } from '#pkg/apimachinery/index';
-import type { RequestSender } from '../request/sender.ts';
+import { childOf } from '../child-of.ts';
+import type { OutgoingCall, RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
 import { selectionParams } from './query.ts';
 
@@ -97,8 +99,6 @@ export interface RemoveOptions extends WriteCallOptions {
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan';
 }
 
-const withoutManagedFields = ';drop=metadata.managedFields';
-
 /** The objects of one model, in one namespace or in all. Every failure is a StatusError. */
 export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTypes> {
   readonly model: WebModel<T, Indexes>;
@@ -106,18 +106,18 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   readonly path: string;
   /** Empty: of all namespaces, or of a model without. */
   readonly namespace: string;
-  readonly #sender: RequestSender;
+  /** Objects of one place share one connection. */
+  readonly connection: RequestSender;
 
-  constructor(sender: RequestSender, model: WebModel<T, Indexes>, namespace = '') {
+  constructor(connection: RequestSender, model: WebModel<T, Indexes>, namespace = '') {
     this.model = model;
-    this.#sender = sender;
+    this.connection = connection;
     this.path = collectionPath(model, namespace);
     this.namespace = namespace;
   }
 
   async get(name: ObjectName, { signal }: CallOptions = {}): Promise<Stored<T>> {
-    const call = { method: 'GET', path: this.#pathOf(name), accept: acceptOf(), signal } as const;
-    return (await this.#sender.json(call)) as Stored<T>;
+    return this.#ask({ method: 'GET', path: this.#pathOf(name), accept: acceptOf(), signal });
   }
 
   /** One page or chunk; without either, the server's first page. */
@@ -127,14 +127,8 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     for (const key of sort) params.append('sort', key);
     for (const [name, value] of Object.entries({ page, size, limit, continue: next }))
       if (value !== undefined) params.set(name, String(value));
-    return (await this.#sender.json({
-      method: 'GET',
-      path: this.path,
-      query: params,
-      accept: acceptOf(omitManagedFields),
-      answerMs,
-      signal,
-    })) as ListResult<T>;
+    const accept = acceptOf(omitManagedFields);
+    return this.#ask({ method: 'GET', path: this.path, query: params, accept, answerMs, signal });
   }
 
   /** All objects of the selection, read in chunks of `limit` (default 500) as the loop takes them: one snapshot. */
@@ -148,40 +142,32 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 
   create(object: Draft<T>, options: WriteCallOptions = {}): Promise<Stored<T>> {
-    return this.#write('POST', this.#pathFor(object.metadata.namespace), this.#whole(object), options);
+    const path = collectionPath(this.model, object.metadata.namespace ?? this.namespace);
+    return this.#write({ method: 'POST', path, body: this.#whole(object) }, options);
   }
 
   /** Replaces the whole object; with its resourceVersion, 409 if it is not the newest. */
   update(object: Draft<T> & { metadata: { name: string } }, options: WriteCallOptions = {}): Promise<Stored<T>> {
-    return this.#write('PUT', this.#pathOf(object.metadata), this.#whole(object), options);
+    return this.#write({ method: 'PUT', path: this.#pathOf(object.metadata), body: this.#whole(object) }, options);
   }
 
   /** A merge patch: only these fields change, null removes one. */
   patch(name: ObjectName, patch: object, { status = false, ...options }: PatchOptions = {}): Promise<Stored<T>> {
-    const path = `${this.#pathOf(name)}${status ? '/status' : ''}`;
-    return this.#write('PATCH', path, patch, options, 'application/merge-patch+json');
+    const path = this.#pathOf(name) + (status ? '/status' : '');
+    return this.#write({ method: 'PATCH', path, body: patch, contentType: 'application/merge-patch+json' }, options);
   }
 
   /** Server-side apply: the object has these fields, which the field manager owns; it is created if there is none. */
-  apply(
-    object: Draft<T> & { metadata: { name: string } },
-    { force = false, ...options }: ApplyCallOptions = {},
-  ): Promise<Stored<T>> {
-    const query = new URLSearchParams(force ? { force: 'true' } : {});
-    return this.#write(
-      'PATCH',
-      this.#pathOf(object.metadata),
-      this.#whole(object),
-      options,
-      'application/apply-patch+yaml',
-      query,
-    );
+  apply(object: Draft<T> & { metadata: { name: string } }, options: ApplyCallOptions = {}): Promise<Stored<T>> {
+    const path = this.#pathOf(object.metadata);
+    const contentType = 'application/apply-patch+yaml';
+    return this.#write({ method: 'PATCH', path, body: this.#whole(object), contentType }, options);
   }
 
   /** The uid of what was deleted; `object` only if finalizers still hold it. */
   async remove(name: ObjectName, options: RemoveOptions = {}): Promise<Deletion<T>> {
     const { uid, resourceVersion, propagationPolicy, dryRun = false, signal } = options;
-    const answer = (await this.#sender.json({
+    const answer = await this.#ask<{ kind: string; details?: { uid?: string } } & Stored<T>>({
       method: 'DELETE',
       path: this.#pathOf(name),
       body: {
@@ -193,7 +179,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
       },
       isRepeatable: !dryRun,
       signal,
-    })) as { kind: string; details?: { uid?: string } } & Stored<T>;
+    });
     return answer.kind === 'Status' ? { uid: answer.details?.uid ?? '' } : { uid: answer.metadata.uid, object: answer };
   }
 
@@ -205,18 +191,13 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     ...selection
   }: WatchQuery<Indexes & MetadataIndexes>): Promise<FetchEventStream<T>> {
     checkWatchStart(since);
-    const query = selectionParams(selection);
-    query.set('watch', 'true');
-    query.set('allowWatchBookmarks', 'true');
-    query.set('resourceVersion', since);
-    const limit = new AbortController();
-    const abort = (): void => limit.abort(signal?.reason);
-    if (signal?.aborted === true) abort();
-    signal?.addEventListener('abort', abort, { signal: limit.signal });
+    const from = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: since };
+    const query = new URLSearchParams({ ...selectorsOf(selection), ...from });
+    const limit = childOf(signal);
     try {
       const call = { method: 'GET', path: this.path, query, accept: acceptOf(omitManagedFields) } as const;
-      const { body } = await this.#sender.open(call, limit);
-      return new FetchEventStream<T>(body!, limit, this.#sender.maxSilenceMs);
+      const { body } = await this.connection.open(call, limit);
+      return new FetchEventStream<T>(body!, limit, this.connection.maxSilenceMs);
     } catch (error) {
       limit.abort();
       throw error;
@@ -224,31 +205,22 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
   }
 
   #write(
-    method: 'POST' | 'PUT' | 'PATCH',
-    path: string,
-    body: object,
-    { dryRun = false, fieldManager = this.#sender.fieldManager, signal }: WriteCallOptions,
-    contentType = 'application/json',
-    query = new URLSearchParams(),
+    call: OutgoingCall,
+    { force = false, dryRun = false, fieldManager = this.connection.fieldManager, signal }: ApplyCallOptions,
   ): Promise<Stored<T>> {
+    const query = new URLSearchParams(force ? { force: 'true' } : {});
     query.set('fieldManager', fieldManager);
     if (dryRun) query.set('dryRun', 'All');
-    const call = { method, path, query, body, contentType, accept: acceptOf(), isRepeatable: !dryRun, signal };
-    return this.#sender.json(call) as Promise<Stored<T>>;
+    return this.#ask({ ...call, query, accept: acceptOf(), isRepeatable: !dryRun, signal });
+  }
+
+  #ask<Answer>(call: OutgoingCall): Promise<Answer> {
+    return this.connection.json(call) as Promise<Answer>;
   }
 
   #whole(object: Draft<T>): object {
     const { group, version, kind } = this.model;
     return { apiVersion: group === '' ? version : `${group}/${version}`, kind, ...object };
-  }
-
-  /** Objects of one place share one connection. */
-  get connection(): RequestSender {
-    return this.#sender;
-  }
-
-  #pathFor(namespace = this.namespace): string {
-    return collectionPath(this.model, namespace);
   }
 
   #pathOf(object: ObjectName): string {
@@ -259,5 +231,5 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
 
 /** The media type of answers with objects. */
 export function acceptOf(omitManagedFields = true): string {
-  return `application/json${omitManagedFields ? withoutManagedFields : ''}`;
+  return `application/json${omitManagedFields ? ';drop=metadata.managedFields' : ''}`;
 }

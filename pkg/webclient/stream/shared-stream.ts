@@ -1,4 +1,5 @@
 import { clientEventOf, StatusError, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
+import { childOf } from '../child-of.ts';
 import type { ChangeSink } from '../live-source.ts';
 import { RetryBackoff } from '../retry-backoff.ts';
 import type { RequestSender } from '../request/sender.ts';
@@ -121,8 +122,7 @@ export class SharedStream {
   /** Answers, at the end of the connection, whether it was silent. */
   async #connect(end: AbortController, before: AbortController, backoff: RetryBackoff): Promise<boolean> {
     const followers = new Map(this.#followers);
-    const limit = new AbortController();
-    end.signal.addEventListener('abort', () => limit.abort(), { signal: limit.signal });
+    const limit = childOf(end.signal);
     try {
       const body = {
         since: String(Math.min(...[...followers.values()].map(({ position }) => position))),

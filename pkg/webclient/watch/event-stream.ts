@@ -6,17 +6,21 @@ import {
   type EventStream,
 } from '#pkg/apimachinery/index';
 import { onWake } from '../on-wake.ts';
-import { readLines } from './read-lines.ts';
 
-/** The events of one watch over `fetch`, for one reader. */
+/** Longest line, in characters. */
+const maxLineLength = 64 * 1024 * 1024;
+
+type Body = ReadableStream<Uint8Array> | Promise<ReadableStream<Uint8Array>>;
+
+/** The events of one watch over `fetch`, for one reader. Does not read ahead of it. */
 export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
-  readonly #body: Parameters<typeof readLines>[0];
+  readonly #body: Body;
   readonly #limit: AbortController;
   readonly #maxSilenceMs: number;
   #wasSilent = false;
 
   /** `limit` ends the request of `body`; so does a silence of `maxSilenceMs`, also of a body that is still to come. */
-  constructor(body: Parameters<typeof readLines>[0], limit: AbortController, maxSilenceMs: number) {
+  constructor(body: Body, limit: AbortController, maxSilenceMs: number) {
     this.#body = body;
     this.#limit = limit;
     this.#maxSilenceMs = maxSilenceMs;
@@ -45,9 +49,15 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
     return this.lines((line) => readClientEvent<T>(line));
   }
 
-  /** The same of lines that `read` reads. */
+  /** The same of lines that `read` reads; an unterminated last line is left out. */
   async *lines<Line>(read: (line: string) => Line): AsyncGenerator<Line[]> {
-    const lines = readLines(this.#body);
+    const decoder = new TextDecoder();
+    let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+    const next = async (): ReturnType<NonNullable<typeof reader>['read']> => {
+      reader ??= (await this.#body).getReader();
+      return reader.read();
+    };
+    let begun = '';
     let lastSign = Date.now();
     // The timer of the silence slept with the page.
     onWake(() => {
@@ -57,16 +67,20 @@ export class FetchEventStream<T extends AnyObject> implements EventStream<T> {
       for (;;) {
         lastSign = Date.now();
         const silence = setTimeout(() => this.#endSilence(), this.#maxSilenceMs);
-        const next = await lines.next().finally(() => clearTimeout(silence));
-        if (next.done === true || this.#limit.signal.aborted) return;
-        yield next.value.map(read);
+        const { done, value } = await next().finally(() => clearTimeout(silence));
+        if (done || this.#limit.signal.aborted) return;
+        const lines = (begun + decoder.decode(value, { stream: true })).split('\n');
+        begun = lines.pop()!;
+        if (begun.length > maxLineLength)
+          throw new StatusError(500, 'InternalError', 'the server sent a line that is too long');
+        yield lines.filter((line) => line !== '').map(read);
       }
     } catch (error) {
       // A broken connection is an end: the reader watches again from the last revision.
       if (error instanceof StatusError) throw error;
     } finally {
       this.close();
-      await lines.return(undefined);
+      await reader?.cancel().catch(() => undefined);
     }
   }
 }

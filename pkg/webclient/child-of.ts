@@ -1,0 +1,8 @@
+/** A controller of its own that aborts with the signal, too. Abort it at the end, so that the signal forgets it. */
+export function childOf(signal: AbortSignal | undefined): AbortController {
+  const child = new AbortController();
+  const abort = (): void => child.abort(signal?.reason);
+  if (signal?.aborted === true) abort();
+  else signal?.addEventListener('abort', abort, { signal: child.signal });
+  return child;
+}
