@@ -1,6 +1,7 @@
 import { useState } from 'react';
 import { Difference } from '../editor/difference.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { WarningNotes } from '../interface/warning-notes.tsx';
 import { texts } from '../texts/texts.ts';
 import type { AppliedObject } from './applied-object.ts';
 
@@ -43,7 +44,7 @@ export function AppliedList({ objects }: { objects: readonly AppliedObject[] }) 
   );
 }
 
-function Result({ result: { title, state, failure, before, after } }: { result: AppliedObject }) {
+function Result({ result: { title, state, failure, warnings = [], before, after } }: { result: AppliedObject }) {
   const [isOpen, setOpen] = useState(false);
   const hasDifference = state === 'change' || state === 'create';
   return (
@@ -63,6 +64,7 @@ function Result({ result: { title, state, failure, before, after } }: { result: 
         ) : undefined}
       </p>
       {failure === undefined ? undefined : <FailureNote failure={failure} title={title} />}
+      <WarningNotes warnings={warnings} />
       {isOpen && hasDifference ? (
         <Difference label={`${texts.apply.difference}: ${title}`} before={before} after={after} />
       ) : undefined}

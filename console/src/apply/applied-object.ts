@@ -15,6 +15,8 @@ export interface AppliedObject {
   readonly before: string;
   readonly after: string;
   readonly failure?: unknown;
+  /** What the server warned of in its last answer. */
+  readonly warnings?: readonly string[];
 }
 
 interface Named extends JsonObject {
@@ -71,10 +73,11 @@ async function checkObject(
   }
   try {
     const stored = await readStored(model, object);
-    const applied = await apply(model, object, { force, dryRun: true });
+    const { applied, warnings } = await apply(model, object, { force, dryRun: true });
     const before = stored === undefined ? '' : editableText(model, stored);
     const after = editableText(model, applied);
-    return { ...result, before, after, state: stored === undefined ? 'create' : before === after ? 'same' : 'change' };
+    const state = stored === undefined ? 'create' : before === after ? 'same' : 'change';
+    return { ...result, before, after, state, warnings };
   } catch (failure) {
     const namespace = object.metadata['namespace'];
     const isLater = isStatusError(failure, 'NotFound') && all.some((each) => isNamespace(each, namespace));
@@ -95,10 +98,10 @@ export async function applyObjects(
       const known = findModel(object.apiVersion, object.kind);
       const model = known ?? (each.state === 'waiting' ? await servedModel(object) : undefined);
       if (model === undefined) throw new Error(texts.apply.noModel(object.apiVersion, object.kind));
-      await apply(model, object, { force, dryRun: false });
-      onResult(index, { ...each, state: 'applied' });
+      const { warnings } = await apply(model, object, { force, dryRun: false });
+      onResult(index, { ...each, state: 'applied', warnings });
     } catch (failure) {
-      onResult(index, { ...each, state: 'failed', failure });
+      onResult(index, { ...each, state: 'failed', failure, warnings: [] });
     }
   }
 }
@@ -128,13 +131,15 @@ async function readStored(model: ModelInfo, { metadata }: Named): Promise<Stored
   }
 }
 
-function apply(
+async function apply(
   model: ModelInfo,
   object: Named,
   options: { force: boolean; dryRun: boolean },
-): Promise<Stored<AnyObject>> {
+): Promise<{ applied: Stored<AnyObject>; warnings: string[] }> {
   const metadata = { ...object.metadata, ...placeOf(model, object.metadata) };
-  return resourceOf(model).apply({ ...object, metadata }, options);
+  const warnings: string[] = [];
+  const warn = (text: string): void => void warnings.push(text);
+  return { applied: await resourceOf(model).apply({ ...object, metadata }, { ...options, warn }), warnings };
 }
 
 /** An object without a namespace is one of `default`, as for kubectl. */

@@ -47,14 +47,14 @@ export default function BulkChange({ model, selection, onClose }: BulkChangeProp
       return;
     }
     checked.current = now;
-    await check.start(rows, async (row) => {
-      if (await wouldChange(model, row, now.patch)) now.changing.push(row);
+    await check.start(rows, async (row, warn) => {
+      if (await wouldChange(model, row, { patch: now.patch, warn })) now.changing.push(row);
       else now.same += 1;
     });
   };
   const runChange = (chosen: readonly RowMeta[]): Promise<void> =>
-    change.start(chosen, async (row) => {
-      await resourceOf(model).patch(row, patchFor(row, checked.current.patch));
+    change.start(chosen, async (row, warn) => {
+      await resourceOf(model).patch(row, patchFor(row, checked.current.patch), { warn });
     });
   const { changing, same } = checked.current;
   return (
@@ -234,10 +234,14 @@ function Pairs({
   );
 }
 
-async function wouldChange(model: ModelInfo, row: RowMeta, patch: JsonObject): Promise<boolean> {
+async function wouldChange(
+  model: ModelInfo,
+  row: RowMeta,
+  { patch, warn }: { patch: JsonObject; warn: (text: string) => void },
+): Promise<boolean> {
   const resource = resourceOf(model);
   const before = await resource.get(row);
-  const after = await resource.patch(row, patchFor(row, patch), { dryRun: true });
+  const after = await resource.patch(row, patchFor(row, patch), { dryRun: true, warn });
   return JSON.stringify(editableObject(model, before)) !== JSON.stringify(editableObject(model, after));
 }
 

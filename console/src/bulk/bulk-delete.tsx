@@ -21,8 +21,8 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
   const { progress, start, stop } = useBulkRun<RowMeta>();
   const run = async (chosen: readonly RowMeta[]): Promise<void> => {
     const deleted = new Set<string>();
-    await start(chosen, async (row) => {
-      await remove(model, row);
+    await start(chosen, async (row, warn) => {
+      await remove(model, row, warn);
       deleted.add(row.uid);
     });
     onDeleted(deleted);
@@ -91,9 +91,9 @@ function Names({ rows }: { rows: readonly RowMeta[] }) {
   );
 }
 
-async function remove(model: ModelInfo, row: RowMeta): Promise<void> {
+async function remove(model: ModelInfo, row: RowMeta, warn: (text: string) => void): Promise<void> {
   try {
-    await resourceOf(model).remove(row, { uid: row.uid });
+    await resourceOf(model).remove(row, { uid: row.uid, warn });
   } catch (error) {
     if (!isStatusError(error, 'NotFound')) throw error;
   }

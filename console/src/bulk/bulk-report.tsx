@@ -15,9 +15,9 @@ interface BulkReportProps {
   failed: (count: number) => string;
 }
 
-/** How far work on many objects is, what it has reached, and which objects failed. */
+/** How far work on many objects is, what it has reached, which objects failed, and what the server warned of. */
 export function BulkReport({ label, progress, running, result, failed }: BulkReportProps) {
-  const { state, all, succeeded, failures } = progress;
+  const { state, all, succeeded, failures, warnings } = progress;
   const done = succeeded + failures.length;
   return (
     <>
@@ -38,6 +38,17 @@ export function BulkReport({ label, progress, running, result, failed }: BulkRep
             ))}
           </ul>
           {failures.length > namesShown ? <p>{texts.bulk.more(failures.length - namesShown)}</p> : undefined}
+        </div>
+      )}
+      {warnings.size === 0 ? undefined : (
+        <div role="alert" className="note warning">
+          <p>{texts.bulk.warnings}</p>
+          <ul>
+            {[...warnings].slice(0, namesShown).map(([text, count]) => (
+              <li key={text}>{texts.bulk.warned(text, count)}</li>
+            ))}
+          </ul>
+          {warnings.size > namesShown ? <p>{texts.bulk.more(warnings.size - namesShown)}</p> : undefined}
         </div>
       )}
     </>

@@ -1,5 +1,6 @@
 import { StatusError } from '@svc/client';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { WarningNotes } from '../interface/warning-notes.tsx';
 import { texts } from '../texts/texts.ts';
 
 /** Why the server refused a draft, and what it warned of. */
@@ -9,11 +10,7 @@ export function DraftProblems({ failure, warnings }: { failure: unknown; warning
       {failure === undefined ? undefined : (
         <FailureNote failure={failure} title={failure instanceof StatusError ? texts.editor.causes : texts.failed} />
       )}
-      {warnings.map((warning) => (
-        <p key={warning} role="alert" className="note warning">
-          {warning}
-        </p>
-      ))}
+      <WarningNotes warnings={warnings} />
     </>
   );
 }

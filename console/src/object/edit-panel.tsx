@@ -10,9 +10,7 @@ import { useModelFacts } from '../list/model-facts.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
-import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
-import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { DraftEditor } from './draft-editor.tsx';
@@ -20,6 +18,7 @@ import { DraftProblems } from './draft-problems.tsx';
 import { editableObject, editableText, readEditableText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
+import { useWarnings } from './use-warnings.ts';
 
 const Difference = lazy(async () => ({ default: (await import('../editor/difference.tsx')).Difference }));
 
@@ -70,7 +69,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
   const [unfinished, setUnfinished] = useState(0);
   // Another form, without the texts that were not yet values.
   const [attempts, setAttempts] = useState(0);
-  const warned = useObservable(warnings);
+  const { warnings, noteWarnings, forgetWarnings } = useWarnings();
   const { name, namespace = '' } = first.metadata;
   const may = usePermissions(namespace);
   const missing = may({ verb: 'update', model, name })
@@ -82,8 +81,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
   const isWaiting = !isChanged || isBusy || unfinished > 0 || conflicts.length > 0 || missing !== undefined;
   const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
     const draft = readEditableText(model, text, edit.base);
-    warnings.set([]);
-    return resourceOf(model, namespace).update(draft, { dryRun: true, signal });
+    return noteWarnings((warn) => resourceOf(model, namespace).update(draft, { dryRun: true, signal, warn }));
   });
 
   /** Shows what the edit has now. */
@@ -133,8 +131,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
     });
   const save = (): Promise<void> =>
     attempt(async () => {
-      warnings.set([]);
-      await edit.save();
+      await noteWarnings((warn) => edit.save({ warn }));
       show();
       setReview(false);
       setNote(texts.editor.saved);
@@ -144,6 +141,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
     edit.draft = structuredClone(edit.base);
     show();
     setAttempts(attempts + 1);
+    forgetWarnings();
     setFailure(undefined);
     setNote('');
     setReview(false);
@@ -176,7 +174,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
       {conflicts.length === 0 ? undefined : (
         <Conflicts conflicts={conflicts} onResolve={(side, path) => void resolve(side, path)} />
       )}
-      <DraftProblems failure={failure} warnings={warned} />
+      <DraftProblems failure={failure} warnings={warnings} />
       {isReview ? (
         <Suspense fallback={<p role="status">{texts.loading}</p>}>
           <Difference label={texts.editor.changes} before={base} after={text} />

@@ -6,12 +6,10 @@ import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
-import { useObservable } from '../server/observable.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { apiVersionOf, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
-import { warnings } from '../server/server.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
 import { DraftEditor, type WrittenText } from './draft-editor.tsx';
@@ -19,6 +17,7 @@ import { DraftProblems } from './draft-problems.tsx';
 import { readText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
+import { useWarnings } from './use-warnings.ts';
 
 interface NewObjectFormProps {
   model: ModelInfo;
@@ -45,12 +44,11 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
   const missing = may({ verb: 'create', model }) ? undefined : missingRule({ verb: 'create', model, namespace });
   const isChanged = text !== undefined && text !== start.text;
   useUnsaved((isChanged || unfinished > 0) && created === undefined);
-  const warned = useObservable(warnings);
+  const { warnings, noteWarnings } = useWarnings();
   const isWaiting = !isChanged || isBusy || unfinished > 0 || missing !== undefined || created !== undefined;
   const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
     const draft = readDraft(text!);
-    warnings.set([]);
-    return resourceOf(model, namespace).create(draft, { dryRun: true, signal });
+    return noteWarnings((warn) => resourceOf(model, namespace).create(draft, { dryRun: true, signal, warn }));
   });
 
   useEffect(() => {
@@ -68,8 +66,8 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
     setFailure(undefined);
     setBusy(true);
     try {
-      warnings.set([]);
-      setCreated(await resourceOf(model, namespace).create(readDraft(text!)));
+      const draft = readDraft(text!);
+      setCreated(await noteWarnings((warn) => resourceOf(model, namespace).create(draft, { warn })));
     } catch (error) {
       setFailure(error);
     } finally {
@@ -91,7 +89,7 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
         </ActionButton>
         <span role="status">{isChanged ? draftNote({ isChanged, unfinished, check }) : ''}</span>
       </div>
-      <DraftProblems failure={failure} warnings={isChanged ? warned : []} />
+      <DraftProblems failure={failure} warnings={isChanged ? warnings : []} />
       {text === undefined ? (
         <p role="status">{texts.loading}</p>
       ) : (

@@ -15,9 +15,6 @@ export type SessionState = { name: 'checking' } | { name: 'none' } | { name: 'us
 
 export const session = new Observable<SessionState>({ name: 'checking' });
 
-/** What the server warned of since the last write began: unknown fields that it dropped, for example. */
-export const warnings = new Observable<readonly string[]>([]);
-
 /** How often the server has answered 403: the rights of the user may be others than those that are shown. */
 export const refusals = new Observable(0);
 
@@ -30,7 +27,6 @@ const sessionFetch: typeof fetch = async (input, init) => {
 /** The server that this page comes from, asked with the session of the browser. */
 export const server: ServerConnection = connect({
   fieldManager: 'svc-console',
-  warn: (text) => warnings.set([...warnings.get(), text]),
   fetch: sessionFetch,
   feeds,
 });

@@ -26,6 +26,8 @@ export interface SaveOptions {
   signal?: AbortSignal;
   /** Checks the draft, and stores nothing. Default false. */
   dryRun?: boolean;
+  /** Called with the text of each Warning header of the answer. Default: that of the connection. */
+  warn?: (text: string) => void;
 }
 
 /** A field is as the draft has it, or as the server has it. */

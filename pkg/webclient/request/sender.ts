@@ -22,7 +22,7 @@ export interface RequestSenderOptions {
    * of a live list whose answer does not begin. Milliseconds; default 25 s.
    */
   maxSilenceMs?: number;
-  /** Called with the text of each Warning header. Default: nobody is told. */
+  /** Called with the text of each Warning header of an answer whose call has no `warn` of its own. Default: nobody is told. */
   warn?: (text: string) => void;
   /** Default: the global one. */
   fetch?: typeof fetch;
@@ -45,6 +45,8 @@ export interface OutgoingCall {
   answerMs?: number | undefined;
   /** Gives up the call: it rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
+  /** Called with the text of each Warning header of the answer. Default: that of the connection. */
+  warn?: ((text: string) => void) | undefined;
   /**
    * Can the server remember the outcome of this write, so that it may be sent again? Default true; not for dry runs,
    * logins, and requests that write nothing.
@@ -137,8 +139,8 @@ export class RequestSender {
 
   /** What `read` makes of the answer, or a failure after which another try may help. */
   async #try<T>({ call, key, read, limit }: Try<T>): Promise<T | StatusError> {
-    const { method, signal, body, answerMs } = call;
-    const { fetch: ask = fetch, credential, timeoutMs = 60_000, warn } = this.#options;
+    const { fetch: ask = fetch, credential, timeoutMs = 60_000 } = this.#options;
+    const { method, signal, body, answerMs, warn = this.#options.warn } = call;
     const own = limit ?? childOf(signal);
     const began = Date.now();
     let isLate = false;

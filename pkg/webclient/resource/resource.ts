@@ -43,6 +43,8 @@ export interface WriteCallOptions extends CallOptions {
   dryRun?: boolean;
   /** Who sets the fields, as `metadata.managedFields` names it. Default: that of the connection. */
   fieldManager?: string;
+  /** Called with the text of each Warning header of the answer. Default: that of the connection. */
+  warn?: (text: string) => void;
 }
 
 /** With `page` and `size`, or with `limit` and `continue`. */
@@ -166,7 +168,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
 
   /** The uid of what was deleted; `object` only if finalizers still hold it. */
   async remove(name: ObjectName, options: RemoveOptions = {}): Promise<Deletion<T>> {
-    const { uid, resourceVersion, propagationPolicy, dryRun = false, signal } = options;
+    const { uid, resourceVersion, propagationPolicy, dryRun = false, signal, warn } = options;
     const answer = await this.#ask<{ kind: string; details?: { uid?: string } } & Stored<T>>({
       method: 'DELETE',
       path: this.#pathOf(name),
@@ -179,6 +181,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
       },
       isRepeatable: !dryRun,
       signal,
+      warn,
     });
     return answer.kind === 'Status' ? { uid: answer.details?.uid ?? '' } : { uid: answer.metadata.uid, object: answer };
   }
@@ -206,12 +209,12 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
 
   #write(
     call: OutgoingCall,
-    { force = false, dryRun = false, fieldManager = this.connection.fieldManager, signal }: ApplyCallOptions,
+    { force = false, dryRun = false, fieldManager = this.connection.fieldManager, signal, warn }: ApplyCallOptions,
   ): Promise<Stored<T>> {
     const query = new URLSearchParams(force ? { force: 'true' } : {});
     query.set('fieldManager', fieldManager);
     if (dryRun) query.set('dryRun', 'All');
-    return this.#ask({ ...call, query, accept: acceptOf(), isRepeatable: !dryRun, signal });
+    return this.#ask({ ...call, query, accept: acceptOf(), isRepeatable: !dryRun, signal, warn });
   }
 
   #ask<Answer>(call: OutgoingCall): Promise<Answer> {

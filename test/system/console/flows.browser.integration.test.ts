@@ -145,8 +145,9 @@ describeInBrowser('the main flows of the console', () => {
     await site.api('POST', postsPath, post('applied', { title: 'Before' }));
     const definition = { ...postDefinition, metadata: { name: 'notes.blog.example.com' } };
     const names = { plural: 'notes', singular: 'note', kind: 'Note' };
+    const applied = { ...post('applied', { title: 'After' }), metadata: { name: 'applied', finalizers: ['plain'] } };
     const files = [
-      [post('applied', { title: 'After' }), { ...post('fresh', { title: 'Fresh' }), kind: 'Nothing' }],
+      [applied, { ...post('fresh', { title: 'Fresh' }), kind: 'Nothing' }],
       [
         {
           apiVersion: 'blog.example.com/v1',
@@ -188,6 +189,7 @@ describeInBrowser('the main flows of the console', () => {
       await page.getByRole('button', { name: 'Check' }).click();
       await results.first().waitFor();
       expect(await told()).toEqual([...needed, 'Post applied will change Difference', ...rest]);
+      await results.filter({ hasText: 'Post applied' }).getByText('prefer a domain-qualified').waitFor();
       await page.getByRole('button', { name: 'Difference: Post applied' }).click();
       await page.locator('.difference').getByText('After').waitFor();
       await expectAccessible(page);

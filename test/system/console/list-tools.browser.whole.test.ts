@@ -11,6 +11,7 @@ import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-i
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
+import { typeYaml } from './yaml-editor.ts';
 
 const run = promisify(execFile);
 const repository = fileURLToPath(new URL('../../..', import.meta.url));
@@ -118,6 +119,12 @@ describeInBrowser('what a list of the console can do', () => {
       await dialog.getByRole('button', { name: 'Check' }).click();
       await dialog.getByText('10 objects would be refused:').waitFor();
       await dialog.getByText('0 objects will change.').waitFor();
+      await expectAccessible(page);
+      await dialog.getByRole('button', { name: 'Back' }).click();
+      await typeYaml(page, 'Merge patch', 'spec: { colour: red }');
+      await dialog.getByRole('button', { name: 'Check' }).click();
+      await dialog.getByText('unknown field "spec.colour" (10 objects)').waitFor();
+      await dialog.getByText('0 objects will change. 10 objects are already so.').waitFor();
       await expectAccessible(page);
       await dialog.getByRole('button', { name: 'Back' }).click();
       await dialog.getByLabel('Labels and annotations').check();

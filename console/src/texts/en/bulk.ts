@@ -10,6 +10,8 @@ export const bulk = {
   again: 'Try again with these',
   done: (count: number) => `${plural(count, 'object', 'objects')} deleted.`,
   failures: (count: number) => `${plural(count, 'object was', 'objects were')} not deleted:`,
+  warnings: 'The server warns:',
+  warned: (text: string, count: number) => `${text} (${plural(count, 'object', 'objects')})`,
 
   change: {
     open: 'Change',
