@@ -83,7 +83,8 @@ async function checkAgain(): Promise<void> {
 export async function checkSession(): Promise<void> {
   shownCsrfCookie = csrfCookie();
   const known = session.get();
-  const current = await server.currentSession();
+  // Both cookies of a session come and go together: without them nobody is logged in, and nobody needs to be asked.
+  const current = mayHaveSession() ? await server.currentSession() : undefined;
   if (current !== undefined) session.set({ name: 'user', user: current.user });
   else if (known.name === 'user' || known.name === 'expired') session.set({ name: 'expired', user: known.user });
   else session.set({ name: 'none' });

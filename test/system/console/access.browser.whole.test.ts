@@ -87,6 +87,7 @@ describeInBrowser('access in the console', () => {
       await site.visit('/access', (other, context) => seeAsMia(other, () => context.clearCookies()), {
         user: 'mia',
         password,
+        expected: /status of 401/,
       });
 
       await page.getByRole('link', { name: 'Changes' }).click();

@@ -50,7 +50,7 @@ describeInBrowser('the user center', () => {
         await page.getByRole('link', { name: 'User center' }).click();
         await page.getByRole('navigation', { name: 'User center' }).waitFor();
       },
-      { user: 'una', password, at: '/uc' },
+      { user: 'una', password, at: '/uc', expected: /status of 401/ },
     );
   });
 
