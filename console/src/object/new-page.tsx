@@ -2,19 +2,22 @@ import type { AnyObject, Stored } from '@svc/client';
 import { useCallback } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { useTitle } from '../interface/use-title.ts';
-import { models } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
-import { useObservable } from '../server/observable.ts';
-import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
+import { listLink, objectLink } from '../shell/links.ts';
+import { UnservedNote } from '../shell/unserved-note.tsx';
+import { useModelOfPath } from '../shell/use-model-of-path.ts';
 import { texts } from '../texts/texts.ts';
 import { EditorTabs, editorView } from './editor-tabs.tsx';
 import { NewObjectForm } from './new-object-form.tsx';
 
 export default function NewPage({ group, plural }: { group: string; plural: string }) {
-  useObservable(models);
-  const model = modelOfPath(group, plural);
-  if (model === undefined) return <p role="alert">{texts.list.unknown(`${plural}.${group}`)}</p>;
-  return <NewObject model={model} />;
+  const { model, isServed } = useModelOfPath(group, plural);
+  return (
+    <>
+      {isServed ? undefined : <UnservedNote group={group} plural={plural} />}
+      {model === undefined ? undefined : <NewObject model={model} />}
+    </>
+  );
 }
 
 function NewObject({ model }: { model: ModelInfo }) {

@@ -7,12 +7,12 @@ import { FailureNote } from '../interface/failure-note.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
-import { models } from '../server/discovery.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { modelName, type ModelInfo } from '../server/model-info.ts';
-import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
-import { listLink, modelOfPath, objectLink } from '../shell/links.ts';
+import { listLink, objectLink } from '../shell/links.ts';
+import { UnservedNote } from '../shell/unserved-note.tsx';
+import { useModelOfPath } from '../shell/use-model-of-path.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
 import { EditorTabs, editorView, type EditorView } from './editor-tabs.tsx';
@@ -33,13 +33,25 @@ interface ObjectPageProps {
 }
 
 export function ObjectPage({ group, plural, namespace, name }: ObjectPageProps) {
-  useObservable(models);
-  const model = modelOfPath(group, plural);
-  if (model === undefined) return <p role="alert">{texts.list.unknown(`${plural}.${group}`)}</p>;
-  return <ObjectView model={model} namespace={namespace === '-' ? '' : namespace} name={name} />;
+  const { model, isServed } = useModelOfPath(group, plural);
+  return (
+    <>
+      {isServed ? undefined : <UnservedNote group={group} plural={plural} />}
+      {model === undefined ? undefined : (
+        <ObjectView model={model} isServed={isServed} namespace={namespace === '-' ? '' : namespace} name={name} />
+      )}
+    </>
+  );
 }
 
-function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: string; name: string }) {
+interface ObjectViewProps {
+  model: ModelInfo;
+  isServed: boolean;
+  namespace: string;
+  name: string;
+}
+
+function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
   useTitle(`${name} · ${model.kind}`);
   const [params] = useSearchParams();
   const [, navigate] = useLocation();
@@ -63,7 +75,7 @@ function ObjectView({ model, namespace, name }: { model: ModelInfo; namespace: s
         {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
       </div>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
-      {isGone ? <GoneNote /> : undefined}
+      {isGone && isServed ? <GoneNote /> : undefined}
       <nav className="tabs" aria-label={texts.object.tabs}>
         <Link href={here} aria-current={isOverview ? 'page' : undefined}>
           {texts.object.overview}

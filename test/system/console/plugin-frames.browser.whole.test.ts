@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import type { Frame, Page } from 'playwright-core';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
+import { replaceInYaml } from './yaml-editor.ts';
 
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
@@ -325,6 +326,27 @@ test('a page of content lists, plots, creates and sends, as its user and its rul
   );
 });
 
+const oldThings = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'oldthings.old.example.com' },
+  spec: {
+    group: 'old.example.com',
+    scope: 'Cluster',
+    names: { plural: 'oldthings', singular: 'oldthing', kind: 'OldThing' },
+    versions: [
+      {
+        name: 'v1',
+        served: true,
+        storage: true,
+        deprecated: true,
+        deprecationWarning: 'OldThing is going away',
+        schema: { openAPIV3Schema: { type: 'object' } },
+      },
+    ],
+  },
+};
+
 test('pages have their places: the overview, a tab of an object, the user center', async () => {
   await enable('blog', true);
   const add = (name: string, spec: object): Promise<unknown> =>
@@ -334,7 +356,22 @@ test('pages have their places: the overview, a tab of an object, the user center
       metadata: { name, labels: { 'svc.run/plugin': 'hostile' } },
       spec: { title: `The ${name}`, ...spec },
     });
-  await add('tile', { place: 'overview', content: [{ list: { model: 'tags.blog.example.com' } }] });
+  await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', oldThings);
+  await add('tile', {
+    place: 'overview',
+    content: [
+      { list: { model: 'tags.blog.example.com' } },
+      { title: 'New tag', form: { model: 'tags.blog.example.com' } },
+      { title: 'Old', form: { model: 'oldthings.old.example.com' } },
+    ],
+  });
+  await site.api('POST', `${blog}/tags`, {
+    apiVersion: 'blog.example.com/v1',
+    kind: 'Tag',
+    metadata: { name: 'own' },
+    spec: { displayName: 'Before' },
+  });
+  await add('last', { place: 'overview', order: 9, content: [{ text: 'The last words' }] });
   const { spec } = (await site.api('GET', `${consolePages}/hostile`)) as { spec: { frame: object } };
   await add('tab', { place: 'objectTab', model: 'posts.blog.example.com', frame: spec.frame });
   await add('own', { place: 'userCenter', frame: spec.frame });
@@ -344,6 +381,27 @@ test('pages have their places: the overview, a tab of an object, the user center
     for (const name of ['The tab', 'The own', 'The tile'])
       expect(await page.getByRole('navigation').getByRole('link', { name }).count()).toBe(0);
     await expectAccessible(page);
+
+    // Each form has the warnings of its own answers, and keeps what was typed when its plugin stops.
+    const [tag, old] = ['New tag', 'Old'].map((name) => tile.getByRole('region', { name, exact: true }));
+    await old!.getByRole('textbox', { name: 'name', exact: true }).fill('thing');
+    await old!.getByText('OldThing is going away').waitFor();
+    await tag!.getByLabel('displayName').fill('Kept');
+    await tag!.getByRole('textbox', { name: 'name', exact: true }).fill('kept');
+    await tag!.getByText('The server would accept this.').waitFor();
+    expect(await tile.getByText('OldThing is going away').count()).toBe(1);
+    await site.api('DELETE', `${consolePages}/tile`);
+    await tile.getByText('The plugin of this page has stopped.').waitFor();
+    await expectAccessible(page);
+    expect(await tag!.getByLabel('displayName').inputValue()).toBe('Kept');
+    expect(await page.getByRole('region', { name: /^The (?:tile|last)$/ }).count()).toBe(2);
+    page.once('dialog', (question) => void question.accept());
+    await page.getByRole('navigation').getByRole('link', { name: 'Plugins', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Plugins' }).waitFor();
+    await page.getByRole('navigation').getByRole('link', { name: 'Overview', exact: true }).click();
+    await page.getByText('The last words').waitFor();
+    expect(await tile.count()).toBe(0);
+
     await page.goto(`${site.url}/console/g/blog.example.com/posts/-/welcome`);
     await page.getByRole('link', { name: 'Comments', exact: true }).click();
     const comments = page.getByRole('grid', { name: 'Objects of Comment' });
@@ -360,6 +418,17 @@ test('pages have their places: the overview, a tab of an object, the user center
     await page.getByRole('link', { name: 'YAML' }).click();
     await page.getByRole('textbox', { name: 'YAML of welcome' }).waitFor();
     expect(await page.locator('iframe').isVisible()).toBe(false);
+
+    // The page of an object goes on, too, when the plugin of its model does.
+    await page.goto(`${site.url}/console/g/blog.example.com/tags/-/own?tab=yaml`);
+    await replaceInYaml(page, 'YAML of own', 'Before', 'After');
+    await enable('blog', false);
+    await page.getByText('The server has no model tags.blog.example.com').waitFor();
+    await enable('blog', true);
+    await page.getByText('The server has no model tags.blog.example.com').waitFor({ state: 'hidden' });
+    await page.keyboard.press('Control+s');
+    await page.getByText('Saved.').waitFor();
+    expect(await site.api('GET', `${blog}/tags/own`)).toMatchObject({ spec: { displayName: 'After' } });
 
     await page.goto(`${site.url}/uc/`);
     await page.getByRole('link', { name: 'The own' }).click();
