@@ -1,18 +1,16 @@
 import { readdir } from 'node:fs/promises';
-import { basename, extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { basename, join } from 'node:path';
 import type { Loader, Plugin } from 'esbuild';
-import { bareImport, isBuiltin, ownPackages } from '../bundle/own-packages.ts';
+import { bareImport, ownPackages } from '../bundle/own-packages.ts';
 import { runEsbuild, textLoaders } from '../bundle/run-esbuild.ts';
 import { fileWithin, readFileWithin } from '../manifest/file-within.ts';
 import { PluginError } from '../plugin-error.ts';
+import { bundleClient, clientEntries } from './bundle-client.ts';
 
 const pagesFolder = 'pages';
 const entryForm = /^([a-z0-9][a-z0-9-]{0,62})\.(?:tsx|ts|jsx|js)$/;
 const reason = 'PagesInvalid';
 const maxPages = 50;
-/** `.ts` if this process runs from the sources, `.js` if it runs from the build. */
-const extension = extname(fileURLToPath(import.meta.url));
 
 /** What a page imports becomes a part of its script: texts, and pictures as data. */
 const pageLoaders = {
@@ -44,7 +42,6 @@ export async function bundlePages(folder: string): Promise<Map<string, Buffer>> 
     target: 'es2022',
     jsx: 'automatic',
     minify: true,
-    conditions: extension === '.ts' ? ['source'] : [],
     loader: pageLoaders,
     define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [clientOfHost(folder), ownPackages(folder, '')],
@@ -72,34 +69,27 @@ function pageOf(name: string, hasStyles: boolean): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>${name}</title>${style}<div id="root"></div><script src="${name}.js"></script></html>\n`;
 }
 
-const clientEntries: Readonly<Record<string, string>> = {
-  '@svc/client': 'index',
-  '@svc/client/page': 'page/index',
-  '@svc/client/react': 'react/index',
-};
+const clientFiles = 'svc-client';
 
-const resolving = Symbol('resolving');
-const ourFolder = fileURLToPath(new URL('../../', import.meta.url));
-
-/**
- * Our modules do nothing when they are loaded, so that a page has only what it uses, and nothing that needs Node.js. The
- * hooks use the React of the plugin, as the page itself does.
- */
+/** A page has of the client only what it uses. The hooks use the React of the plugin, as the page itself does. */
 const clientOfHost = (folder: string): Plugin => ({
   name: 'client-of-host',
   setup: (build) => {
     build.onResolve({ filter: /^@svc\/client(?:\/|$)/ }, ({ path }) => {
       const entry = Object.hasOwn(clientEntries, path) ? clientEntries[path] : undefined;
-      if (entry !== undefined) return { path: join(ourFolder, `webclient/${entry}${extension}`), sideEffects: false };
+      if (entry !== undefined) return { path: entry, namespace: clientFiles, sideEffects: false };
       return { errors: [{ text: `there is no ${path}: the host gives ${Object.keys(clientEntries).join(' and ')}` }] };
     });
-    build.onResolve({ filter: /.*/ }, async ({ path, importer, kind, namespace, resolveDir, pluginData }) => {
-      if (pluginData === resolving || !importer.startsWith(ourFolder)) return undefined;
-      if (path === 'react') return build.resolve(path, { importer, kind, resolveDir: folder, pluginData: resolving });
-      // Only modules that are left out need Node.js, or a library.
-      if (isBuiltin(path) || bareImport.test(path)) return { path, external: true, sideEffects: false };
-      const result = await build.resolve(path, { importer, kind, namespace, resolveDir, pluginData: resolving });
-      return { ...result, sideEffects: false };
+    build.onResolve({ filter: /.*/, namespace: clientFiles }, ({ path, kind }) => {
+      if (path === 'react') return build.resolve(path, { kind, resolveDir: folder });
+      // What is not left out imports nothing else.
+      return bareImport.test(path)
+        ? { path, external: true, sideEffects: false }
+        : { path: basename(path), namespace: clientFiles, sideEffects: false };
+    });
+    build.onLoad({ filter: /.*/, namespace: clientFiles }, async ({ path }) => {
+      const contents = (await bundleClient()).get(path);
+      return contents === undefined ? undefined : { contents };
     });
   },
 });

@@ -60,9 +60,11 @@ beforeAll(async () => {
       'ui/.hidden.html': 'hidden',
       'pages/stats.ts': `
         import { StatusError } from '@svc/client';
+        import { useLive } from '@svc/client/react';
         import './stats.css';
         import words from './words.html';
-        document.body.append(words, String(StatusError));`,
+        document.body.append(words, String(StatusError), String(useLive));`,
+      'node_modules/react/index.js': 'exports.useSyncExternalStore = () => "the React of the plugin";',
       'pages/stats.css': 'b { color: red }',
       'pages/words.html': 'words of the page',
       'pages/stats.test.ts': 'no page',
@@ -192,6 +194,7 @@ describe('the files of the pages of a plugin', () => {
     expect(await text('stats.html')).toMatch(/<link rel="stylesheet" href="stats.css">.*<script src="stats.js">/);
     expect(await text('stats.css')).toContain('color:red');
     expect(await text('stats.js')).toMatch(/words of the page/);
+    expect(await text('stats.js')).toContain('the React of the plugin');
     expect((await ask(`${base}/stats.test.js`)).status).toBe(404);
     const greeting = await api('GET', '/apis/console.api.board.example.com/v1/greeting');
     expect(greeting.json).toEqual({ greeting: '<p>Hello' });

@@ -40,15 +40,22 @@ interface Seen {
   name: string | undefined;
   /** Since when its files are changing, by `performance.now()`. */
   since: number;
+  /** Since when they are as they are now, by `performance.now()`. */
+  sameSince: number;
 }
 
 /** The name of a folder without a readable plugin name. */
 const nameless = '';
+/** Timers and file systems round: a poll at the very moment would come too early. */
+const roundingMs = 5;
 
 /**
  * Polls the folder of plugins, every two seconds by default. It reads a folder once its files have not changed for one
- * interval, so that a folder that is still being copied does not count as broken. Enqueues a plugin whenever its folder
- * appears, changes or disappears.
+ * interval, so that a folder that is still being copied does not count as broken; it looks again at that very moment.
+ * Enqueues a plugin whenever its folder appears, changes or disappears.
+ *
+ * The system's own notices of changes (`fs.watch`) would bring little: files must rest for an interval in any case. And
+ * they are missing where folders are mounted from elsewhere, and limited in number.
  */
 export class PluginFolder implements Source {
   readonly #options: Required<PluginFolderOptions>;
@@ -135,7 +142,16 @@ export class PluginFolder implements Source {
       },
     );
     await this.#scanning;
-    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(() => void this.#run(), this.#options.intervalMs);
+    if (!this.#stopping.signal.aborted) this.#timer = setTimeout(() => void this.#run(), this.#pauseMs());
+  }
+
+  /** Until the next poll: an interval, or less if files that have changed will have rested for that long. */
+  #pauseMs(): number {
+    const { intervalMs } = this.#options;
+    const rested = Array.from(this.#folders.values(), ({ fingerprint, settled, sameSince }) =>
+      settled?.fingerprint === fingerprint.text ? 0 : performance.now() - sameSince,
+    );
+    return Math.min(intervalMs, Math.max(0, intervalMs - Math.max(0, ...rested)) + roundingMs);
   }
 
   async #scan(): Promise<void> {
@@ -185,8 +201,12 @@ export class PluginFolder implements Source {
     });
     const isSame = before?.fingerprint.text === fingerprint.text;
     if (isSame && before?.settled?.fingerprint === fingerprint.text) return;
-    const isSettled = isSame || Math.abs(Date.now() - fingerprint.changed) > this.#options.intervalMs;
     const now = performance.now();
+    const age = Date.now() - fingerprint.changed;
+    const { intervalMs } = this.#options;
+    const sameSince = isSame ? before.sameSince : now - Math.max(0, age);
+    // A file of the future is old: another clock has set its time.
+    const isSettled = now - sameSince >= intervalMs || age < -intervalMs;
     // Since when it differs from what was read last.
     const since = before === undefined || before.settled?.fingerprint === before.fingerprint.text ? now : before.since;
     const isDue = isSettled || now - since >= this.#options.settleTimeoutMs;
@@ -197,6 +217,7 @@ export class PluginFolder implements Source {
       fingerprint,
       settled: judged,
       since: isDue ? now : since,
+      sameSince,
       name: judged === undefined ? await readPluginName(folder) : undefined,
     });
     if (!isDue) return;

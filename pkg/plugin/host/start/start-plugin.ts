@@ -61,9 +61,12 @@ export interface StartPluginOptions {
 /** @throws StartFailure of FilesValid */
 export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: string): Promise<PreparedPlugin> {
   return step('FilesValid', async () => {
-    const files = await readPluginFiles(folder);
-    const presets = withFrameHashes(await readPresets(folder), files);
-    const bundle = await bundlePlugin({ folder, main, outDir });
+    const parts = [readPluginFiles(folder), readPresets(folder), bundlePlugin({ folder, main, outDir })] as const;
+    await Promise.allSettled(parts);
+    // Of several failures the first of this order is told, whichever came first.
+    const files = await parts[0];
+    const presets = withFrameHashes(await parts[1], files);
+    const bundle = await parts[2];
     const module = fileDigest(Buffer.from(JSON.stringify([spec, main, bundle.fingerprint])));
     return {
       presets,
