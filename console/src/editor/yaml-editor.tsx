@@ -8,11 +8,11 @@ import {
   indentOnInput,
   syntaxHighlighting,
 } from '@codemirror/language';
-import { highlightSelectionMatches, searchKeymap } from '@codemirror/search';
 import { EditorState, type Extension, Transaction } from '@codemirror/state';
 import { drawSelection, EditorView, highlightActiveLine, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { useEffect, useRef } from 'react';
+import { searchKeys } from './search-keys.ts';
 
 /** The nonce that the page's policy allows styles with. */
 const nonce = document.querySelector<HTMLElement>('meta[property=csp-nonce]')?.nonce ?? '';
@@ -76,8 +76,8 @@ export function YamlEditor({ label, value, onChange }: YamlEditorProps) {
           indentOnInput(),
           bracketMatching(),
           highlightActiveLine(),
-          highlightSelectionMatches(),
-          keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
+          searchKeys(),
+          keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap]),
           EditorView.contentAttributes.of({ 'aria-label': label }),
           EditorView.updateListener.of((update) => {
             const isGiven = update.transactions.some((transaction) => transaction.annotation(Transaction.remote));
