@@ -128,14 +128,16 @@ export function ObjectGrid(props: ObjectGridProps) {
       <div role="rowgroup" className="grid-body" style={{ height: rows.getTotalSize() }}>
         {items.map(({ index, start }) => {
           const shown = row(index);
+          // Who scrolls past rows that are not read sees nothing there, which costs nothing.
+          if (shown === undefined) return undefined;
           return (
             <GridRow
-              // Who scrolls past rows that are not read sees the same elements, and the focus stays with its object.
-              key={shown?.object.metadata.uid ?? index % items.length}
+              // The focus stays with its object.
+              key={shown.object.metadata.uid}
               index={index}
               start={start}
               shown={shown}
-              link={shown === undefined ? undefined : `${base}${linkOf(shown)}`}
+              link={`${base}${linkOf(shown)}`}
               columns={columns}
               hasNamespaces={hasNamespaces}
               isSelected={isSelectedRow(shown, selectable)}
@@ -150,8 +152,8 @@ export function ObjectGrid(props: ObjectGridProps) {
 }
 
 /** Undefined where rows cannot be selected. */
-function isSelectedRow(row: TableRow | undefined, selectable: SelectableRows | undefined): boolean | undefined {
-  return selectable === undefined ? undefined : row !== undefined && selectable.selection.has(row.object.metadata.uid);
+function isSelectedRow(row: TableRow, selectable: SelectableRows | undefined): boolean | undefined {
+  return selectable?.selection.has(row.object.metadata.uid);
 }
 
 /** They stay the same, so that a row whose object did not change is not rendered. */
@@ -164,9 +166,8 @@ interface RowActions {
 interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'> {
   index: number;
   start: number;
-  /** Undefined while it is read. */
-  shown: TableRow | undefined;
-  link: string | undefined;
+  shown: TableRow;
+  link: string;
   isSelected: boolean | undefined;
   /** Of the cell in the order of the Tab key, if it is in this row. */
   activeColumn: number | undefined;
@@ -175,35 +176,33 @@ interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'
 
 const GridRow = memo(function GridRow(props: GridRowProps) {
   const { index, start, shown, link, columns, hasNamespaces, isSelected, activeColumn, actions } = props;
-  const cells = shown === undefined ? [] : cellsOf(shown, columns, hasNamespaces);
+  const { name, deletionTimestamp } = shown.object.metadata;
   const before = isSelected === undefined ? 0 : 1;
   return (
     <div
       role="row"
-      className={shown?.object.metadata.deletionTimestamp === undefined ? 'grid-row' : 'grid-row deleting'}
+      className={deletionTimestamp === undefined ? 'grid-row' : 'grid-row deleting'}
       aria-rowindex={index + 2}
       aria-selected={isSelected}
       style={{ transform: `translateY(${start}px)` }}
     >
       {isSelected === undefined ? undefined : (
         <div role="gridcell" aria-colindex={1}>
-          {shown === undefined ? undefined : (
-            <input
-              type="checkbox"
-              data-cell={`${index}:0`}
-              tabIndex={activeColumn === 0 ? 0 : -1}
-              aria-label={texts.list.selectRow(shown.object.metadata.name)}
-              checked={isSelected}
-              onChange={() => undefined}
-              onClick={(event: MouseEvent) => {
-                actions.activate({ row: index, column: 0 });
-                actions.select(index, { range: event.shiftKey });
-              }}
-            />
-          )}
+          <input
+            type="checkbox"
+            data-cell={`${index}:0`}
+            tabIndex={activeColumn === 0 ? 0 : -1}
+            aria-label={texts.list.selectRow(name)}
+            checked={isSelected}
+            onChange={() => undefined}
+            onClick={(event: MouseEvent) => {
+              actions.activate({ row: index, column: 0 });
+              actions.select(index, { range: event.shiftKey });
+            }}
+          />
         </div>
       )}
-      {cells.map((text, at) => {
+      {cellsOf(shown, columns, hasNamespaces).map((text, at) => {
         const column = at + before;
         const cell = {
           'data-cell': `${index}:${column}`,
@@ -220,7 +219,7 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
                   // The browser opens it elsewhere.
                   if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
                   event.preventDefault();
-                  actions.open(shown!);
+                  actions.open(shown);
                 }}
               >
                 {text}
