@@ -142,9 +142,10 @@ function sourceOf(filter: EventFilter, size: number): LiveReadSource<EventList> 
   return {
     resource,
     selection,
-    read: async (signal) => {
+    read: async (signal, noteRevision) => {
       const query = { ...selection, sort, page: 1, size, signal };
-      const { items, total = items.length, totalIsLowerBound = false } = await resource.list(query);
+      const { items, metadata, total = items.length, totalIsLowerBound = false } = await resource.list(query);
+      noteRevision(metadata.resourceVersion);
       return { events: items as unknown as EventObject[], total, isLowerBound: totalIsLowerBound };
     },
   };

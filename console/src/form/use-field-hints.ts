@@ -34,8 +34,9 @@ function sourceOfHints(name: string): LiveReadSource<string> {
   return {
     resource,
     selection: { where },
-    read: async (signal) => {
-      const { items } = await resource.list({ where, sort: ['metadata.name'], limit: maxObjects, signal });
+    read: async (signal, noteRevision) => {
+      const { items, metadata } = await resource.list({ where, sort: ['metadata.name'], limit: maxObjects, signal });
+      noteRevision(metadata.resourceVersion);
       return JSON.stringify((items as unknown as FormHintObject[]).map(({ spec }) => spec.fields));
     },
   };

@@ -3,7 +3,7 @@ import { useMemo } from 'react';
 import { consoleModel } from '../server/console-model.ts';
 import { resourceOf } from '../server/model-info.ts';
 import { Observable, useObservable } from '../server/observable.ts';
-import { keepRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
+import { keepRead, nothingRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { noteRefusal } from '../server/server.ts';
 import type { ListSpec } from '../views/saved-view.ts';
 
@@ -64,8 +64,10 @@ const pluginPages = new Observable<LiveRead<readonly PluginPage[]>>(nothingRead)
 /** Keeps the pages of plugins up to date until the signal aborts. */
 export function followPluginPages(signal: AbortSignal): void {
   const resource = resourceOf(pageInfo);
-  const read = async (): Promise<PluginPage[]> => {
-    const objects = (await resource.list({ limit: maxPages, signal })).items as unknown as PageObject[];
+  const read: LiveReadSource<PluginPage[]>['read'] = async (_signal, noteRevision) => {
+    const { items, metadata } = await resource.list({ limit: maxPages, signal });
+    noteRevision(metadata.resourceVersion);
+    const objects = items as unknown as PageObject[];
     return objects.toSorted((a, b) => orderOf(a) - orderOf(b)).map(pageOf);
   };
   // An author sees each save.

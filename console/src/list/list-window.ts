@@ -61,6 +61,8 @@ export class ListWindow {
   #refresh: ReturnType<typeof setTimeout> | undefined;
   #lastRefresh = 0;
   #pauseMs = minPauseMs;
+  /** What was read before this revision may have missed changes. */
+  #followedFrom = 0;
   /** Being read while something changed: the answer may not have the change yet. */
   readonly #outdated = new Set<number>();
   /** Visible rows that are not read anew yet: names by uid. */
@@ -80,7 +82,7 @@ export class ListWindow {
     followChanges(this.#resource, {
       signal,
       selection: { ...(where === undefined ? {} : { where }), ...(labels === undefined ? {} : { labels }) },
-      onEvents: (events) => this.#take(events),
+      onEvents: (events, revision) => this.#take(events, revision),
       onState: (stream) => this.#set({ stream }),
     });
     this.#read(1);
@@ -131,8 +133,14 @@ export class ListWindow {
     );
   }
 
-  /** Reads what has changed, soon. Without events anything may have. */
-  #take(events: readonly ClientEvent<AnyObject>[]): void {
+  /** Reads what has changed, soon. Without events anything may have, until `revision`. */
+  #take(events: readonly ClientEvent<AnyObject>[], revision?: string): void {
+    if (revision !== undefined) {
+      this.#followedFrom = Number(revision);
+      const hasFailed = this.snapshot.get().failure !== undefined;
+      if (hasFailed || [...this.#pages.values()].some((page) => this.#isOutdated(page))) this.refresh();
+      return;
+    }
     const { where = {}, sort = [] } = this.#query;
     const isSteady = sort.every((key) => steadyKeys.test(key)) && !('metadata.name' in where);
     const changed = new Map<string, string>();
@@ -205,6 +213,10 @@ export class ListWindow {
     this.#set({ version: this.snapshot.get().version + 1 });
   }
 
+  #isOutdated({ metadata }: TablePage): boolean {
+    return Number(metadata.resourceVersion) < this.#followedFrom;
+  }
+
   #visiblePages(): number[] {
     const end = this.#lastPage();
     const [first, last] = [Math.min(this.#visible.first, end), Math.min(this.#visible.last, end)];
@@ -235,6 +247,7 @@ export class ListWindow {
     try {
       const table = await readTable(this.#resource, { ...this.#query, page, size: pageSize, signal });
       if (signal.aborted) return;
+      if (this.#isOutdated(table)) this.#outdated.add(page);
       this.#pauseMs = Math.min(maxPauseMs, Math.max(minPauseMs, pauseFactor * (Date.now() - began)));
       this.#hold(page, table);
       this.#set({

@@ -84,9 +84,11 @@ function sourceOfWarnings(): LiveReadSource<EventObject[]> {
     resource,
     selection,
     minPauseMs: 2000,
-    read: async (signal) => {
+    read: async (signal, noteRevision) => {
       const query = { ...selection, sort: ['lastTimestamp,desc'], page: 1, size: maxWarnings, signal };
-      return (await resource.list(query)).items as unknown as EventObject[];
+      const { items, metadata } = await resource.list(query);
+      noteRevision(metadata.resourceVersion);
+      return items as unknown as EventObject[];
     },
   };
 }

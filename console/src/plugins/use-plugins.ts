@@ -14,6 +14,10 @@ function sourceOfPlugins(): LiveReadSource<PluginObject[]> {
   const resource = resourceOf(pluginInfo);
   return {
     resource,
-    read: async (signal) => (await resource.list({ limit: maxPlugins, signal })).items.map(asPlugin),
+    read: async (signal, noteRevision) => {
+      const { items, metadata } = await resource.list({ limit: maxPlugins, signal });
+      noteRevision(metadata.resourceVersion);
+      return items.map(asPlugin);
+    },
   };
 }

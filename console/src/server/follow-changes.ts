@@ -17,8 +17,11 @@ export type StreamState =
 export interface FollowOptions {
   signal: AbortSignal;
   selection?: WhereSelection<IndexTypes>;
-  /** Something may have changed: an empty list of events means that some may have been missed. */
-  onEvents: (events: readonly ClientEvent<AnyObject>[]) => void;
+  /**
+   * Something may have changed: an empty list of events means that some may have been missed, but by what was read at
+   * `revision` or later.
+   */
+  onEvents: (events: readonly ClientEvent<AnyObject>[], revision?: string) => void;
   onState?: (state: StreamState) => void;
   /** Failures after which it does not try again. Default: none. */
   isEnd?: (failure: unknown) => boolean;

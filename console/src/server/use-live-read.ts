@@ -9,7 +9,8 @@ export interface LiveReadSource<T> {
   resource: AnyResource;
   /** A change of these objects reads anew. */
   selection?: WhereSelection<IndexTypes>;
-  read: (signal: AbortSignal) => Promise<T>;
+  /** `noteRevision` gets the revision of what it read, where it knows: what has missed nothing is not read again. */
+  read: (signal: AbortSignal, noteRevision: (resourceVersion: string) => void) => Promise<T>;
   /** Between the end of a read and the next one. Milliseconds; default 500. */
   minPauseMs?: number;
 }
@@ -61,12 +62,18 @@ export function followRead<T>(
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isReading = false;
   let isOutdated = false;
+  /** What was read before `followedFrom` may have missed changes. */
+  let revision = 0;
+  let followedFrom = 0;
   const readNow = async (): Promise<void> => {
     isReading = true;
     isOutdated = false;
     let pauseMs = minPauseMs;
     try {
-      const value = await read(signal);
+      const value = await read(signal, (resourceVersion) => {
+        revision = Number(resourceVersion);
+      });
+      isOutdated ||= revision < followedFrom;
       if (!signal.aborted) change({ value, failure: undefined });
     } catch (failure) {
       if (!signal.aborted) change({ failure });
@@ -92,7 +99,12 @@ export function followRead<T>(
   followChanges(resource, {
     signal,
     selection,
-    onEvents: refresh,
+    onEvents: (_events, from) => {
+      if (from === undefined) return refresh();
+      followedFrom = Number(from);
+      // The answer that is on its way says whether it is new enough.
+      if (!isReading && revision < followedFrom) refresh();
+    },
     onState: (stream) => change({ stream }),
     // The read says so; who may not watch reads once.
     isEnd: (failure) => isStatusError(failure, 'Forbidden'),

@@ -10,7 +10,7 @@ import {
 import { consoleModel } from '../server/console-model.ts';
 import { modelName, resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { Observable } from '../server/observable.ts';
-import { keepRead, nothingRead, type LiveRead } from '../server/use-live-read.ts';
+import { keepRead, nothingRead, type LiveRead, type LiveReadSource } from '../server/use-live-read.ts';
 import { listLink } from '../shell/links.ts';
 
 /** What says which objects a list has, and how it shows them. */
@@ -40,8 +40,9 @@ export const savedViews = new Observable<LiveRead<readonly SavedView[]>>(nothing
 export function followSavedViews(signal: AbortSignal): void {
   const resource = resourceOf(savedViewInfo);
   savedViews.set(nothingRead);
-  const read = async (): Promise<SavedView[]> => {
-    const { items } = await resource.list({ sort: ['spec.title'], limit: maxViews, signal });
+  const read: LiveReadSource<SavedView[]>['read'] = async (_signal, noteRevision) => {
+    const { items, metadata } = await resource.list({ sort: ['spec.title'], limit: maxViews, signal });
+    noteRevision(metadata.resourceVersion);
     return (items as unknown as SavedView[]).toSorted((a, b) => a.spec.title.localeCompare(b.spec.title));
   };
   keepRead(savedViews, { resource, read }, signal);

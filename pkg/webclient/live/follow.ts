@@ -10,8 +10,11 @@ export interface FollowOptions<T extends AnyObject, Indexes extends IndexTypes> 
 > {
   /** Ends it. */
   signal: AbortSignal;
-  /** What has changed. Without events: it begins here, or changes were missed, so read what you need. */
-  onEvents: (events: readonly ClientEvent<T>[]) => void;
+  /**
+   * What has changed. Without events: it begins here, or changes were missed, so read what you need. `revision` then is
+   * where it goes on: what was read at that revision or later has nothing missing.
+   */
+  onEvents: (events: readonly ClientEvent<T>[], revision?: string) => void;
   onState?: (state: LiveState) => void;
 }
 
@@ -25,7 +28,7 @@ export function follow<T extends AnyObject, Indexes extends IndexTypes>(
 ): void {
   if (signal.aborted) return;
   const feed = new ListFollower<T>(sourceOf(resource, query, false), {
-    replace: () => tell([]),
+    replace: ({ resourceVersion }) => tell([], resourceVersion),
     take: (events) => {
       const changes = events.filter(({ type }) => type !== 'BOOKMARK');
       if (changes.length > 0) tell(changes);
@@ -34,8 +37,8 @@ export function follow<T extends AnyObject, Indexes extends IndexTypes>(
       if (!signal.aborted) onState?.(state);
     },
   });
-  const tell: typeof onEvents = (events) => {
-    if (!signal.aborted) onEvents(events);
+  const tell: typeof onEvents = (...news) => {
+    if (!signal.aborted) onEvents(...news);
   };
   signal.addEventListener('abort', () => feed.stop());
 }

@@ -155,23 +155,28 @@ describe('a live list', () => {
 
   test('changes are followed without the objects, and missed ones are told', async () => {
     const labels = { test: 'follow' };
-    await posts.create({ metadata: { name: 'f', labels }, spec: { title: 'f' } });
+    const { metadata } = await posts.create({ metadata: { name: 'f', labels }, spec: { title: 'f' } });
     const proxy = await NoisyProxy.start([env.url], 1, noFaults);
     const noisy = connect({ url: proxy.url, credential: env.token }).resource(postType);
     const end = new AbortController();
     const told: string[] = [];
     const states: string[] = [];
+    const revisions: (string | undefined)[] = [];
     follow(noisy, {
       labels,
       signal: end.signal,
-      onEvents: (events) =>
-        told.push(events.map((event) => `${event.type} ${'object' in event ? event.object.metadata.name : ''}`).join()),
+      onEvents: (events, revision) => {
+        told.push(events.map((event) => `${event.type} ${'object' in event ? event.object.metadata.name : ''}`).join());
+        revisions.push(revision);
+      },
       onState: ({ name }) => states.push(name),
     });
     await pollUntil(() => states.at(-1) === 'live');
     expect(told).toEqual(['']);
     await posts.patch('f', { spec: { title: 'changed' } });
     await pollUntil(() => told.at(-1) === 'MODIFIED f');
+    expect(Number(revisions[0])).toBeGreaterThanOrEqual(Number(metadata.resourceVersion));
+    expect(revisions[1]).toBeUndefined();
     proxy.rates = { ...noFaults, expired: 1 };
     proxy.cutAll();
     await pollUntil(() => told.at(-1) === '');
