@@ -1,8 +1,9 @@
 import type { FrameObject } from '@svc/client/page';
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { FramePage } from '../frame/frame-page.tsx';
 import { usePluginPages, type PagePlace, type PluginPage } from '../frame/plugin-pages.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { texts } from '../texts/texts.ts';
 
 const PageContent = lazy(() => import('./page-content.tsx'));
@@ -48,9 +49,7 @@ export function PluginPageBody({ shown, object, hasPlace = false }: PluginPageBo
       {page === undefined ? undefined : page.content === undefined ? (
         <FramePage page={page} object={object} hasPlace={hasPlace} />
       ) : (
-        <Suspense fallback={<p role="status">{texts.loading}</p>}>
-          <PageContent page={name} content={page.content} object={object} />
-        </Suspense>
+        <PageContent page={name} content={page.content} object={object} />
       )}
     </>
   );

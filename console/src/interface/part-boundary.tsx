@@ -1,10 +1,8 @@
-import { Component, Suspense, type ReactNode } from 'react';
+import { Component, type ReactNode } from 'react';
 import { texts } from '../texts/texts.ts';
 
 interface PartBoundaryProps {
   children: ReactNode;
-  /** Shown while the part is being loaded. */
-  loading?: ReactNode;
   /** What is shown; another one is tried anew. */
   place: string;
 }
@@ -30,8 +28,7 @@ export class PartBoundary extends Component<PartBoundaryProps, PartState> {
   }
 
   override render(): ReactNode {
-    const { children, loading } = this.props;
-    if (!this.state.isBroken) return <Suspense fallback={loading}>{children}</Suspense>;
+    if (!this.state.isBroken) return this.props.children;
     return (
       <div role="alert" className="note failure">
         <strong>{texts.notLoaded}</strong>

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useCallback, useEffect, useMemo, useRef, useState } from 'react';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
@@ -24,11 +25,11 @@ import { shownColumns } from './shown-columns.ts';
 import { useListWindow } from './use-list-window.ts';
 import { toggled, withAll, without, type SelectedRows } from './selection.ts';
 
-const ViewsDialog = lazy(() => import('../views/views-dialog.tsx'));
-const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'));
-const ExportDialog = lazy(() => import('../export/export-dialog.tsx'));
-const BulkChange = lazy(() => import('../bulk/bulk-change.tsx'));
-const BulkDelete = lazy(() => import('../bulk/bulk-delete.tsx'));
+const ViewsDialog = lazy(() => import('../views/views-dialog.tsx'), null);
+const ColumnsDialog = lazy(() => import('./columns-dialog.tsx'), null);
+const ExportDialog = lazy(() => import('../export/export-dialog.tsx'), null);
+const BulkChange = lazy(() => import('../bulk/bulk-change.tsx'), null);
+const BulkDelete = lazy(() => import('../bulk/bulk-delete.tsx'), null);
 
 export function ListPage({ group, plural }: { group: string; plural: string }) {
   useObservable(models);
@@ -178,35 +179,27 @@ function ModelList({ model }: { model: ModelInfo }) {
           onSort={(key, options) => setView({ ...view, sort: toggleSort(view.sort, key, options) })}
         />
       )}
-      <Suspense>
-        {dialog === 'delete' ? (
-          <BulkDelete
-            model={model}
-            selection={selection}
-            onDeleted={(uids) => select(without(selection, uids))}
-            onClose={close}
-          />
-        ) : undefined}
-        {dialog === 'change' ? <BulkChange model={model} selection={selection} onClose={close} /> : undefined}
-        {dialog === 'export' ? (
-          <ExportDialog
-            model={model}
-            list={{ namespace: view.namespace, sort: view.sort, ...selectionOf(view) }}
-            selection={selection}
-            onClose={close}
-          />
-        ) : undefined}
-        {dialog === 'views' ? <ViewsDialog model={model} view={view} onClose={close} /> : undefined}
-        {dialog === 'columns' ? (
-          <ColumnsDialog
-            all={snapshot.columns}
-            indexes={facts.indexes}
-            view={view}
-            onChange={setView}
-            onClose={close}
-          />
-        ) : undefined}
-      </Suspense>
+      {dialog === 'delete' ? (
+        <BulkDelete
+          model={model}
+          selection={selection}
+          onDeleted={(uids) => select(without(selection, uids))}
+          onClose={close}
+        />
+      ) : undefined}
+      {dialog === 'change' ? <BulkChange model={model} selection={selection} onClose={close} /> : undefined}
+      {dialog === 'export' ? (
+        <ExportDialog
+          model={model}
+          list={{ namespace: view.namespace, sort: view.sort, ...selectionOf(view) }}
+          selection={selection}
+          onClose={close}
+        />
+      ) : undefined}
+      {dialog === 'views' ? <ViewsDialog model={model} view={view} onClose={close} /> : undefined}
+      {dialog === 'columns' ? (
+        <ColumnsDialog all={snapshot.columns} indexes={facts.indexes} view={view} onChange={setView} onClose={close} />
+      ) : undefined}
     </div>
   );
 }

@@ -1,9 +1,10 @@
 import type { JsonObject, JsonValue, StatusCause } from '@svc/client';
-import { lazy, Suspense, useDeferredValue, useMemo, useRef, useState } from 'react';
+import { useDeferredValue, useMemo, useRef, useState } from 'react';
 import { parseYaml, TextFault, toYaml } from '../editor/yaml-text.ts';
 import type { FieldHints } from '../form/field-hints.ts';
 import { isObject } from '../form/field-path.ts';
 import { SchemaForm } from '../form/schema-form.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import type { ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
@@ -83,11 +84,7 @@ export function DraftEditor(props: DraftEditorProps) {
         )}
       </div>
       <div className="draft-yaml" hidden={view === 'form'}>
-        {hasYaml ? (
-          <Suspense fallback={<p role="status">{texts.loading}</p>}>
-            <YamlEditor label={label} value={text} onChange={onChange} />
-          </Suspense>
-        ) : undefined}
+        {hasYaml ? <YamlEditor label={label} value={text} onChange={onChange} /> : undefined}
       </div>
     </div>
   );

@@ -1,9 +1,10 @@
 import { edit as beginEdit, type AnyObject, type Conflict, type JsonValue, type Stored } from '@svc/client';
-import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
+import { useEffect, useMemo, useState } from 'react';
 import { toYaml } from '../editor/yaml-text.ts';
 import type { FieldHints } from '../form/field-hints.ts';
 import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
 import { useModelFacts } from '../list/model-facts.ts';
@@ -175,11 +176,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
         <Conflicts conflicts={conflicts} onResolve={(side, path) => void resolve(side, path)} />
       )}
       <DraftProblems failure={failure} warnings={warnings} />
-      {isReview ? (
-        <Suspense fallback={<p role="status">{texts.loading}</p>}>
-          <Difference label={texts.editor.changes} before={base} after={text} />
-        </Suspense>
-      ) : undefined}
+      {isReview ? <Difference label={texts.editor.changes} before={base} after={text} /> : undefined}
       <div hidden={isReview}>
         <DraftEditor
           attempt={attempts}

@@ -1,14 +1,15 @@
 import { isStatusError, type AnyObject, type JsonObject, type JsonValue, type Stored } from '@svc/client';
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { DataTable } from '../interface/data-table.tsx';
 import { Fact } from '../interface/fact.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { eventInfo } from '../server/event-info.ts';
 import { followChanges } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { formatDate, texts } from '../texts/texts.ts';
 import { ObjectValues } from './object-values.tsx';
 
-const OwnerTree = lazy(() => import('../owners/owner-tree.tsx'));
+const OwnerTree = lazy(() => import('../owners/owner-tree.tsx'), null);
 
 /** What an object is and how it is: conditions, values, metadata, owners, events. */
 export function ObjectOverview({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
@@ -23,9 +24,7 @@ export function ObjectOverview({ model, object }: { model: ModelInfo; object: St
       <Conditions object={object} />
       <ObjectValues object={object} />
       <Metadata model={model} object={object} />
-      <Suspense>
-        <OwnerTree key={object.metadata.uid} object={object} />
-      </Suspense>
+      <OwnerTree key={object.metadata.uid} object={object} />
       <ObjectEvents object={object} />
     </>
   );

@@ -1,10 +1,12 @@
 import type { AnyObject, Stored } from '@svc/client';
-import { lazy, Suspense, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { usePluginPages } from '../frame/plugin-pages.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
+import { whenIdle } from '../interface/when-idle.ts';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { missingRule } from '../server/missing-rule.ts';
@@ -22,7 +24,7 @@ import { useLiveObject } from './use-live-object.ts';
 
 const PageTab = lazy(() => import('../content/page-tab.tsx'));
 const EditPanel = lazy(() => import('./edit-panel.tsx'));
-const DeleteDialog = lazy(() => import('./delete-dialog.tsx'));
+const DeleteDialog = lazy(() => import('./delete-dialog.tsx'), null);
 
 interface ObjectPageProps {
   group: string;
@@ -61,6 +63,12 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
   const isOverview = view === undefined && page === undefined;
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
   const here = objectLink(model, { namespace, name });
+  const isThere = object !== undefined;
+  useEffect(() => {
+    if (!isThere) return undefined;
+    // Who looks at an object often edits it next. If it cannot be loaded, the editor says so when it is opened.
+    return whenIdle(() => void EditPanel.preload().catch(() => undefined));
+  }, [isThere]);
   useShortcut('e', () => navigate(`${here}?tab=yaml`));
   return (
     <>
@@ -113,9 +121,7 @@ function PageTabs({ shown, ...object }: PageTabsProps) {
   if (shown !== undefined && !opened.includes(shown)) setOpened([...opened, shown]);
   return opened.map((page) => (
     <div key={page} hidden={page !== shown}>
-      <Suspense fallback={<p role="status">{texts.loading}</p>}>
-        <PageTab page={page} {...object} />
-      </Suspense>
+      <PageTab page={page} {...object} />
     </div>
   ));
 }
@@ -137,9 +143,7 @@ function EditTab({ model, object, view }: EditTabProps) {
   if (first === undefined) return undefined;
   return (
     <div hidden={!isShown}>
-      <Suspense fallback={<p role="status">{texts.loading}</p>}>
-        <EditPanel model={model} view={last} first={first} newest={object} />
-      </Suspense>
+      <EditPanel model={model} view={last} first={first} newest={object} />
     </div>
   );
 }
@@ -156,11 +160,7 @@ function DeleteAction({ model, object }: { model: ModelInfo; object: Stored<AnyO
       <ActionButton kind="danger" onAction={() => setOpen(true)} missingRule={missing}>
         {texts.object.remove}
       </ActionButton>
-      {isOpen ? (
-        <Suspense>
-          <DeleteDialog model={model} object={object} onClose={() => setOpen(false)} />
-        </Suspense>
-      ) : undefined}
+      {isOpen ? <DeleteDialog model={model} object={object} onClose={() => setOpen(false)} /> : undefined}
     </>
   );
 }

@@ -1,7 +1,8 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
 import { usePluginPages, type PluginPage } from '../frame/plugin-pages.ts';
+import { lazy } from '../interface/lazy.tsx';
 
-const OverviewPart = lazy(() => import('../content/overview-part.tsx'));
+const OverviewPart = lazy(() => import('../content/overview-part.tsx'), null);
 
 type Part = Pick<PluginPage, 'name' | 'title'>;
 
@@ -11,13 +12,7 @@ export function OverviewParts() {
   const [parts, setParts] = useState<readonly Part[]>([]);
   const next = pages === undefined ? parts : withGone(pages, parts);
   if (namesOf(next) !== namesOf(parts)) setParts(next);
-  return (
-    <Suspense>
-      {next.map(({ name, title }) => (
-        <OverviewPart key={name} name={name} title={title} />
-      ))}
-    </Suspense>
-  );
+  return next.map(({ name, title }) => <OverviewPart key={name} name={name} title={title} />);
 }
 
 /** The current parts in their order, and those that are gone in the places where they were. */

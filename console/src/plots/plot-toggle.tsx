@@ -1,4 +1,5 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { lazy } from '../interface/lazy.tsx';
 import type { ListView } from '../list/list-view.ts';
 import type { ModelFacts } from '../list/model-facts.ts';
 import type { ModelInfo } from '../server/model-info.ts';
@@ -20,11 +21,7 @@ export function PlotToggle(props: PlotToggleProps) {
       <button type="button" className="button plain" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
         {texts.plots.open}
       </button>
-      {isOpen ? (
-        <Suspense fallback={<p role="status">{texts.loading}</p>}>
-          <PlotPanel {...props} />
-        </Suspense>
-      ) : undefined}
+      {isOpen ? <PlotPanel {...props} /> : undefined}
     </>
   );
 }

@@ -1,7 +1,8 @@
-import { lazy, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
 import { followPluginPages } from '../frame/plugin-pages.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { lazy } from '../interface/lazy.tsx';
 import { PartBoundary } from '../interface/part-boundary.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { ListPage } from '../list/list-page.tsx';
@@ -26,9 +27,9 @@ const NewPage = lazy(() => import('../object/new-page.tsx'));
 const PageOfPlugin = lazy(() => import('../content/page-of-plugin.tsx'));
 const PluginPage = lazy(() => import('../plugins/plugin-page.tsx'));
 const PluginsPage = lazy(() => import('../plugins/plugins-page.tsx'));
-const Palette = lazy(() => import('./palette.tsx'));
-const KeyList = lazy(() => import('./key-list.tsx'));
-const AccountDialog = lazy(() => import('./account-dialog.tsx'));
+const Palette = lazy(() => import('./palette.tsx'), null);
+const KeyList = lazy(() => import('./key-list.tsx'), null);
+const AccountDialog = lazy(() => import('./account-dialog.tsx'), null);
 
 /** What surrounds every page: navigation, search and commands, keys. */
 export function Shell({ user }: { user: SessionUser }) {
@@ -87,7 +88,7 @@ export function Shell({ user }: { user: SessionUser }) {
         {known === undefined ? (
           failure === undefined && <p role="status">{texts.loading}</p>
         ) : (
-          <PartBoundary place={location} loading={<p role="status">{texts.loading}</p>}>
+          <PartBoundary place={location}>
             <Switch>
               <Route path="/" component={OverviewPage} />
               <Route path="/apply" component={ApplyPage} />

@@ -1,8 +1,9 @@
-import { lazy, Suspense, useState } from 'react';
+import { useState } from 'react';
+import { lazy } from '../interface/lazy.tsx';
 import { texts } from '../texts/texts.ts';
 import type { ShownRequest } from './shown-request.ts';
 
-const SnippetDialog = lazy(() => import('./snippet-dialog.tsx'));
+const SnippetDialog = lazy(() => import('./snippet-dialog.tsx'), null);
 
 /** A button that shows how a program gets what the page shows. */
 export function SnippetAction({ request }: { request: ShownRequest }) {
@@ -12,11 +13,7 @@ export function SnippetAction({ request }: { request: ShownRequest }) {
       <button type="button" className="button plain" onClick={() => setOpen(true)}>
         {texts.snippet.open}
       </button>
-      {isOpen ? (
-        <Suspense>
-          <SnippetDialog request={request} onClose={() => setOpen(false)} />
-        </Suspense>
-      ) : undefined}
+      {isOpen ? <SnippetDialog request={request} onClose={() => setOpen(false)} /> : undefined}
     </>
   );
 }

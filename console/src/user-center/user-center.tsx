@@ -1,6 +1,7 @@
-import { lazy, Suspense, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { Link, Route, Switch, useLocation } from 'wouter';
 import { followPluginPages } from '../frame/plugin-pages.ts';
+import { lazy } from '../interface/lazy.tsx';
 import { useTitle } from '../interface/use-title.ts';
 import { followRights, forgetPermissionsOfOthers } from '../server/permissions.ts';
 import type { SessionUser } from '../server/server.ts';
@@ -13,7 +14,7 @@ import '../access/access.css';
 import './user-center.css';
 
 const PageOfPlugin = lazy(() => import('../content/page-of-plugin.tsx'));
-const AccountDialog = lazy(() => import('../shell/account-dialog.tsx'));
+const AccountDialog = lazy(() => import('../shell/account-dialog.tsx'), null);
 
 const words = texts.userCenter;
 
@@ -63,28 +64,24 @@ export function UserCenter({ user }: { user: SessionUser }) {
         </ul>
       </nav>
       <main id="content" className="access" tabIndex={-1}>
-        <Suspense fallback={<p role="status">{texts.loading}</p>}>
-          <Switch>
-            {ownPages.map((page) => (
-              <Route key={page.path} path={page.path}>
-                <ShownPage page={page} />
-              </Route>
-            ))}
-            <Route path="/p/:name">{({ name }) => <PageOfPlugin key={name} name={name} place="userCenter" />}</Route>
-            <Route>
-              <h1>404</h1>
-              <p>{words.noPage(location)}</p>
+        <Switch>
+          {ownPages.map((page) => (
+            <Route key={page.path} path={page.path}>
+              <ShownPage page={page} />
             </Route>
-          </Switch>
-        </Suspense>
+          ))}
+          <Route path="/p/:name">{({ name }) => <PageOfPlugin key={name} name={name} place="userCenter" />}</Route>
+          <Route>
+            <h1>404</h1>
+            <p>{words.noPage(location)}</p>
+          </Route>
+        </Switch>
       </main>
-      <Suspense>
-        {isAccountOpen ? (
-          <AccountDialog user={user} onClose={() => setAccountOpen(false)}>
-            <a href="/console/">{words.console}</a>
-          </AccountDialog>
-        ) : undefined}
-      </Suspense>
+      {isAccountOpen ? (
+        <AccountDialog user={user} onClose={() => setAccountOpen(false)}>
+          <a href="/console/">{words.console}</a>
+        </AccountDialog>
+      ) : undefined}
     </div>
   );
 }

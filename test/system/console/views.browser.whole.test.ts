@@ -155,9 +155,11 @@ describeInBrowser('lists and trees of the console, as they change', () => {
       await page.getByText('This part of the console could not be loaded').waitFor();
       await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Post' }).click();
       await page.getByRole('link', { name: 'post-000' }).waitFor();
-      await page.unrouteAll();
       await page.goBack();
-      await page.getByRole('button', { name: 'Load the page again' }).click();
+      const again = page.getByRole('button', { name: 'Load the page again' });
+      await again.waitFor();
+      await page.unrouteAll();
+      await again.click();
       await page.getByRole('heading', { name: 'Fields of Post' }).waitFor();
     } finally {
       await browser.close();
