@@ -85,6 +85,8 @@ async function answerFile(context: RequestContext, { url, call }: PageFilesOptio
       policySource(url.originOf(request), `${prefix}/${plugin}/${hash}/`),
     ),
     'Permissions-Policy': withoutFeatures,
+    // Chromium then gives each page a process of its own: one that hangs stops no other. Source: WICG, Document-Isolation-Policy.
+    'Document-Isolation-Policy': 'isolate-and-credentialless',
     'Referrer-Policy': 'no-referrer',
     'X-DNS-Prefetch-Control': 'off',
     // Fonts and modules are asked for by an origin that is nobody's.

@@ -7,17 +7,24 @@ import { consolePageType } from '../../../pkg/apis/index.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { startPluginTest, type PluginTest } from '../../../pkg/testenv/index.ts';
 import { Comment } from '../../../config/samples/plugins/blog/models.ts';
-import { ConsoleSite } from './console-site.ts';
+import { ConsoleSite, expectAccessible } from './console-site.ts';
 
+const plugins = '/apis/plugin.svc.run/v1alpha1/plugins';
 const sample = fileURLToPath(new URL('../../../config/samples/plugins/blog', import.meta.url));
 
 describeInBrowser('pages of plugins, for their authors', () => {
   let blog: PluginTest;
   let browser: Browser;
+  let site: ConsoleSite;
   beforeAll(async () => {
-    [blog, browser] = await Promise.all([startPluginTest({ folder: sample }), startBrowser()]);
+    [blog, browser, site] = await Promise.all([
+      startPluginTest({ folder: sample }),
+      startBrowser(),
+      ConsoleSite.start(['--svc.plugins.interval=50ms']),
+    ]);
   });
   afterAll(async () => {
+    await site?.stop();
     await browser?.close();
     await blog?.stop();
   });
@@ -77,51 +84,102 @@ void main();
 `;
 
   test('a page says that its plugin stopped, keeps what was typed, and shows a changed file in its place', async () => {
-    const site = await ConsoleSite.start(['--svc.plugins.interval=100ms']);
-    try {
-      const path = '/apis/plugin.svc.run/v1alpha1/plugins/draft';
-      const until = (phase: string): Promise<void> =>
-        pollUntil(async () => {
-          const { status } = await site.api('GET', path).catch((): Record<string, unknown> => ({}));
-          return (status as { phase?: string } | undefined)?.phase === phase;
-        });
-      const enable = async (enabled: boolean): Promise<void> => {
-        await site.api('PATCH', path, { spec: { enabled } });
-        await until(enabled ? 'Started' : 'Disabled');
-      };
-      await site.addPlugin('draft', {
-        'plugin.yaml':
-          'apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: draft }\nspec: { version: 1.0.0, enabled: true }\n',
-        'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
-        'pages/draft.ts': draft(1),
-        'presets/page.yaml':
-          'apiVersion: console.svc.run/v1alpha1\nkind: ConsolePage\nmetadata: { name: draft }\nspec: { title: Draft, frame: { file: draft.html } }\n',
-      });
-      await until('Started');
-      await site.visit('/p/draft', async (page) => {
-        const frame = page.frameLocator('iframe[title="Draft"]');
-        const area = frame.getByRole('textbox');
-        await frame.getByText('Draft of version 1').waitFor();
-        await area.fill('What I have typed');
+    await addPlugin('draft', {
+      'pages/draft.ts': draft(1),
+      'presets/page.yaml':
+        'apiVersion: console.svc.run/v1alpha1\nkind: ConsolePage\nmetadata: { name: draft }\nspec: { title: Draft, frame: { file: draft.html } }\n',
+    });
+    await site.visit('/p/draft', async (page) => {
+      const frame = page.frameLocator('iframe[title="Draft"]');
+      const area = frame.getByRole('textbox');
+      await frame.getByText('Draft of version 1').waitFor();
+      await area.fill('What I have typed');
 
-        await enable(false);
-        await page.getByText('The plugin of this page has stopped.').waitFor();
-        expect(await area.inputValue()).toBe('What I have typed');
-        await enable(true);
-        await page.getByText('The plugin of this page has stopped.').waitFor({ state: 'hidden' });
-        expect(await area.inputValue()).toBe('What I have typed');
+      await enable('draft', false);
+      await page.getByText('The plugin of this page has stopped.').waitFor();
+      expect(await area.inputValue()).toBe('What I have typed');
+      await enable('draft', true);
+      await page.getByText('The plugin of this page has stopped.').waitFor({ state: 'hidden' });
+      expect(await area.inputValue()).toBe('What I have typed');
 
-        await site.addPlugin('draft', { 'pages/draft.ts': draft(2) });
-        await page.getByText('There is a newer version of this page.').waitFor();
-        expect(await area.inputValue()).toBe('What I have typed');
-        await page.getByRole('button', { name: 'Show it, and lose what is not saved' }).click();
-        await frame.getByText('Draft of version 2').waitFor();
+      await site.addPlugin('draft', { 'pages/draft.ts': draft(2) });
+      await page.getByText('There is a newer version of this page.').waitFor();
+      expect(await area.inputValue()).toBe('What I have typed');
+      await page.getByRole('button', { name: 'Show it, and lose what is not saved' }).click();
+      await frame.getByText('Draft of version 2').waitFor();
 
-        await site.addPlugin('draft', { 'pages/draft.ts': draft(3) });
-        await frame.getByText('Draft of version 3').waitFor();
-      });
-    } finally {
-      await site.stop();
-    }
+      await site.addPlugin('draft', { 'pages/draft.ts': draft(3) });
+      await frame.getByText('Draft of version 3').waitFor();
+    });
   });
+
+  test('a page that hangs is closed with a sentence, and stops neither the console nor another page', async () => {
+    const part = (name: string) => ({
+      'presets/page.yaml': JSON.stringify({
+        apiVersion: 'console.svc.run/v1alpha1',
+        kind: 'ConsolePage',
+        metadata: { name },
+        spec: { title: name, place: 'overview', frame: { file: 'page.html' } },
+      }),
+      'pages/page.ts': `
+        import { openPage } from '@svc/client/page';
+        const button = document.createElement('button');
+        const count = document.createElement('output');
+        button.textContent = 'Go';
+        button.onclick = () => {
+          if (${name === 'busy'}) for (;;);
+          count.value = String(Number(count.value) + 1);
+        };
+        document.querySelector('#root')?.append(button, count);
+        void openPage();
+      `,
+    });
+    await Promise.all(['busy', 'calm'].map((name) => addPlugin(name, part(name))));
+    await site.visit('/', async (page) => {
+      const [busy, calm] = ['busy', 'calm'].map((name) => page.frameLocator(`iframe[title="${name}"]`));
+      const go = busy!.getByRole('button');
+      await calm!.getByRole('button').click();
+      await calm!.getByText('1').waitFor();
+      // Its click never returns.
+      await go.evaluate(`void setTimeout(() => document.querySelector('button').click())`);
+
+      const closed = page.getByText('The page was closed, because it did not answer any more.');
+      await calm!.getByRole('button').click();
+      await calm!.getByText('2').waitFor();
+      await page.getByRole('button', { name: 'Ctrl K' }).click();
+      await page.getByRole('dialog').waitFor();
+      await page.keyboard.press('Escape');
+      await page.getByRole('dialog').waitFor({ state: 'detached' });
+      expect(await closed.count()).toBe(0);
+      await closed.waitFor();
+      expect(await closed.count()).toBe(1);
+      await calm!.getByRole('button').click();
+      await calm!.getByText('3').waitFor();
+      await page.getByRole('button', { name: 'Open it again' }).click();
+      await go.waitFor();
+      await expectAccessible(page);
+    });
+  });
+
+  /** A plugin of pages alone, once it is started. */
+  async function addPlugin(name: string, files: Readonly<Record<string, string>>): Promise<void> {
+    await site.addPlugin(name, {
+      'plugin.yaml': `apiVersion: plugin.svc.run/v1alpha1\nkind: Plugin\nmetadata: { name: ${name} }\nspec: { version: 1.0.0, enabled: true }\n`,
+      'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
+      ...files,
+    });
+    await untilPhase(name, 'Started');
+  }
+
+  async function enable(name: string, enabled: boolean): Promise<void> {
+    await site.api('PATCH', `${plugins}/${name}`, { spec: { enabled } });
+    await untilPhase(name, enabled ? 'Started' : 'Disabled');
+  }
+
+  function untilPhase(name: string, phase: string): Promise<void> {
+    return pollUntil(async () => {
+      const { status } = await site.api('GET', `${plugins}/${name}`).catch((): Record<string, unknown> => ({}));
+      return (status as { phase?: string } | undefined)?.phase === phase;
+    });
+  }
 });

@@ -162,6 +162,7 @@ describe('the files of the pages of a plugin', () => {
         'x-dns-prefetch-control': 'off',
         'referrer-policy': 'no-referrer',
         'permissions-policy': expect.stringContaining('camera=()'),
+        'document-isolation-policy': 'isolate-and-credentialless',
         etag: `"${hash}"`,
       });
       expect((page.headers['content-security-policy'] as string).split('; ')).toEqual([
