@@ -64,6 +64,13 @@ const userCenterPage: Plugin = {
   },
 };
 
+/**
+ * What both pages begin with is one file: over HTTP/1.1 many small ones wait for each other. The shell, the lists and the
+ * models, which the user center does not show, are not among it.
+ */
+const base =
+  /\/node_modules\/(?!@tanstack\/)|\/pkg\/|\/console\/src\/(?:interface|server|texts)\/|\/shell\/(?:top-bar|login-form)/;
+
 /** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
 export default defineConfig({
   root: folder,
@@ -85,7 +92,11 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     // Everything is a file of its own, because the policy allows no data: but for images.
     assetsInlineLimit: 0,
-    rolldownOptions: { ...rolldownOptions, input: [join(folder, 'index.html'), join(folder, 'uc.html')] },
+    rolldownOptions: {
+      ...rolldownOptions,
+      input: [join(folder, 'index.html'), join(folder, 'uc.html')],
+      output: { codeSplitting: { groups: [{ name: 'base', tags: ['$initial'], test: base }] } },
+    },
   },
   worker: { format: 'es', rolldownOptions },
   plugins: [compressAssets, userCenterPage, emptyNodeModules],

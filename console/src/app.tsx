@@ -1,18 +1,19 @@
-import { lazy, StrictMode, Suspense, useEffect, useState, type ComponentType } from 'react';
+import { StrictMode, type ComponentType } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
 import { showAppearance } from './interface/appearance.ts';
 import { FailureNote } from './interface/failure-note.tsx';
+import { lazy } from './interface/lazy.tsx';
 import { mayLeave } from './interface/unsaved.ts';
 import { ProductName, useTitle } from './interface/use-title.ts';
 import { useObservable } from './server/observable.ts';
-import { checkSession, session, type SessionUser } from './server/server.ts';
+import { checkSession, session, type SessionState, type SessionUser } from './server/server.ts';
 import { LoginForm } from './shell/login-form.tsx';
 import { texts } from './texts/texts.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './styles.css';
 
-const LoginDialog = lazy(() => import('./shell/login-dialog.tsx'));
+const LoginDialog = lazy(() => import('./shell/login-dialog.tsx'), null);
 
 interface AppOptions {
   /** Where the server has its page. */
@@ -25,6 +26,8 @@ interface AppOptions {
 /** Shows it in the page. */
 export function startApp({ product, ...options }: AppOptions): void {
   showAppearance();
+  // The answer is on its way while the page is drawn.
+  checkSession().catch((failure: unknown) => session.set({ name: 'unknown', failure }));
   document.documentElement.lang = texts.language;
   createRoot(document.querySelector('#root')!).render(
     <StrictMode>
@@ -38,7 +41,7 @@ export function startApp({ product, ...options }: AppOptions): void {
 /** The login, and then the pages of the user. */
 function App({ base, Shell }: Omit<AppOptions, 'product'>) {
   const state = useObservable(session);
-  if (state.name === 'checking') return <Start />;
+  if (state.name === 'checking' || state.name === 'unknown') return <Start state={state} />;
   if (state.name === 'none') return <LoginPage />;
   return (
     <Router
@@ -50,23 +53,15 @@ function App({ base, Shell }: Omit<AppOptions, 'product'>) {
       }}
     >
       <Shell key={state.user.id} user={state.user} />
-      {state.name === 'expired' ? (
-        <Suspense>
-          <LoginDialog username={state.user.username} />
-        </Suspense>
-      ) : undefined}
+      {state.name === 'expired' ? <LoginDialog username={state.user.username} /> : undefined}
     </Router>
   );
 }
 
-function Start() {
-  const [failure, setFailure] = useState<unknown>(undefined);
-  useEffect(() => {
-    checkSession().catch(setFailure);
-  }, []);
+function Start({ state }: { state: Extract<SessionState, { name: 'checking' | 'unknown' }> }) {
   return (
     <main className="start">
-      {failure === undefined ? <p role="status">{texts.loading}</p> : <FailureNote failure={failure} />}
+      {state.name === 'checking' ? <p role="status">{texts.loading}</p> : <FailureNote failure={state.failure} />}
     </main>
   );
 }

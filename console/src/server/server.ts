@@ -9,9 +9,13 @@ export interface SessionUser {
 }
 
 /**
- * `none`: nobody is logged in. `expired`: somebody was, and the page still shows what that person was doing.
+ * `unknown`: the server cannot say. `none`: nobody is logged in. `expired`: somebody was, and the page still shows what that person was doing.
  */
-export type SessionState = { name: 'checking' } | { name: 'none' } | { name: 'user' | 'expired'; user: SessionUser };
+export type SessionState =
+  | { name: 'checking' }
+  | { name: 'unknown'; failure: unknown }
+  | { name: 'none' }
+  | { name: 'user' | 'expired'; user: SessionUser };
 
 export const session = new Observable<SessionState>({ name: 'checking' });
 
