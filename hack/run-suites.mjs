@@ -98,7 +98,7 @@ const suites = [
 function sampleOfWholeTests() {
   return [
     'hack/(start|builds/bundle-client)',
-    'test/system/(chart/chart|observability/alerts|(console/(?!access|forms|list|objects|plugin-authors|system-pages|views)|react/|sdk/).*)',
+    'test/system/(chart/chart|observability/alerts|(console/(?!access|forms|list|objects|people|plugin-authors|system-pages|views)|react/|sdk/).*)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
   ];

@@ -1,4 +1,5 @@
 import { server } from '../server/server.ts';
+import type { ShownRecords } from '../snippet/shown-request.ts';
 
 export const usersPath = '/api/v1/users/users/';
 export const orgsPath = '/api/v1/orgs/orgs/';
@@ -83,15 +84,31 @@ export type RecordQuery = Readonly<Record<string, string | undefined>>;
 /** A longer list is read page by page. */
 export const maxPageSize = 1000;
 
+/** What a page of a list shows. */
+export const pageSize = 25;
+
 /** @throws StatusError */
 export async function readRecords<T>(
   path: string,
   query: RecordQuery,
   { limit, offset = 0, signal }: { limit: number; offset?: number; signal?: AbortSignal },
 ): Promise<RecordPage<T>> {
-  const sent = queryOf({ ...query, limit: String(limit), offset: String(offset) });
+  const sent = queryOf(pageQuery(query, limit, offset));
   const answer = await server.read(path, { query: sent, ...(signal === undefined ? {} : { signal }) });
   return answer as RecordPage<T>;
+}
+
+function pageQuery(query: RecordQuery, limit: number, offset: number): RecordQuery {
+  return { ...query, limit: String(limit), offset: String(offset) };
+}
+
+/** One page of a list of records, as `useRecords` reads it. */
+export function shownPage(path: string, query: RecordQuery, page: number): ShownRecords {
+  return shownRecord(path, pageQuery(query, pageSize, page * pageSize));
+}
+
+export function shownRecord(path: string, query: RecordQuery = {}): ShownRecords {
+  return { path, query: queryOf(query), token: path.startsWith('/apis/') ? 'platform' : 'access' };
 }
 
 /** @throws StatusError */

@@ -89,6 +89,7 @@ export function AccessKeys({ level }: { level?: HeadingLevel }) {
         reason: (value?.length ?? 0) < maxKeys ? undefined : words.tooManyKeys(maxKeys),
       }}
       failure={failure ?? refusal}
+      path={keysPath}
     >
       {value === undefined ? undefined : (
         <RecordTable

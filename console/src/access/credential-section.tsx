@@ -2,6 +2,8 @@ import { useState, type ReactNode } from 'react';
 import { ActionButton } from '../interface/action-button.tsx';
 import { ConfirmDialog, type Question } from '../interface/confirm-dialog.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
+import { shownRecord } from './access-api.ts';
 import { SecretDialog, type Secret } from './secret-dialog.tsx';
 
 export interface CredentialSectionProps {
@@ -12,18 +14,30 @@ export interface CredentialSectionProps {
   level?: HeadingLevel | undefined;
   action?: { text: string; act: () => void; missingRule?: string | undefined; reason?: string | undefined };
   failure: unknown;
+  /** Where they are read. */
+  path: string;
   children: ReactNode;
 }
 
 export type HeadingLevel = 1 | 2;
 
 /** The user's own credentials of one kind. */
-export function CredentialSection({ id, title, intro, level = 2, action, failure, children }: CredentialSectionProps) {
+export function CredentialSection({
+  id,
+  title,
+  intro,
+  level = 2,
+  action,
+  failure,
+  path,
+  children,
+}: CredentialSectionProps) {
   const Heading = `h${level}` as const;
   return (
     <section aria-labelledby={id}>
       <div className={level === 1 ? 'page-head' : 'section-head'}>
         <Heading id={id}>{title}</Heading>
+        <SnippetAction request={shownRecord(path)} />
         {action === undefined ? undefined : (
           <ActionButton onAction={action.act} missingRule={action.missingRule} reason={action.reason}>
             {action.text}

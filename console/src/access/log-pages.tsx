@@ -2,6 +2,8 @@ import type { ReactNode } from 'react';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
 import { formatDate, texts } from '../texts/texts.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
+import { shownPage } from './access-api.ts';
 import { missingForReader, useAccessRights } from './access-rights.ts';
 import { FilterForm, type FilterField } from './filter-form.tsx';
 import type { FormChoice } from './record-form.tsx';
@@ -183,7 +185,8 @@ function LogTable<T extends LogEntry>({ path, label, fields, columns, query, bef
   const view = useViewParams();
   const filters = Object.fromEntries(fields.map(({ name }) => [name, view.get(name)]));
   const order = view.get('order');
-  const { value, failure, reload } = useRecords<T>(path, { ...query, ...filters, order }, view.page);
+  const wanted = { ...query, ...filters, order };
+  const { value, failure, reload } = useRecords<T>(path, wanted, view.page);
   return (
     <>
       <FilterForm before={before} fields={fields} />
@@ -194,7 +197,8 @@ function LogTable<T extends LogEntry>({ path, label, fields, columns, query, bef
             <span role="status">{words.count(value.count)}</span>{' '}
             <button type="button" className="button plain" onClick={reload}>
               {words.reload}
-            </button>
+            </button>{' '}
+            <SnippetAction request={shownPage(path, wanted, view.page)} />
           </p>
           <RecordTable
             label={label}

@@ -3,8 +3,9 @@ import { Link, useLocation } from 'wouter';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { formatDate, texts } from '../texts/texts.ts';
-import { bindingsPath, onePath, orgsPath, send, type OrgRecord, type RoleBinding } from './access-api.ts';
+import { bindingsPath, onePath, orgsPath, send, shownRecord, type OrgRecord, type RoleBinding } from './access-api.ts';
 import { orgsLink, rightsLink, usersLink } from './access-links.ts';
 import {
   missingForAdministrator,
@@ -52,6 +53,7 @@ function OrgView({ org, rights, onChanged }: OrgViewProps) {
     <>
       <div className="page-head">
         <h1>{org.name}</h1>
+        <SnippetAction request={shownRecord(onePath(orgsPath, org.id))} />
         <OrgActions org={org} rights={rights} onChanged={onChanged} />
       </div>
       <dl className="facts-list">

@@ -4,7 +4,7 @@ import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { formatDate, texts } from '../texts/texts.ts';
-import { orgsPath, type OrgRecord } from './access-api.ts';
+import { orgsPath, shownPage, type OrgRecord } from './access-api.ts';
 import { orgLink } from './access-links.ts';
 import { missingForAdministrator, useAccessRights } from './access-rights.ts';
 import { FilterForm } from './filter-form.tsx';
@@ -33,7 +33,13 @@ export function OrgsPage() {
   useShortcut('n', create);
   return (
     <>
-      <RecordsHead words={words} page={value} onCreate={create} missingRule={missing} />
+      <RecordsHead
+        words={words}
+        page={value}
+        onCreate={create}
+        missingRule={missing}
+        request={shownPage(orgsPath, query, view.page)}
+      />
       <FilterForm fields={[{ name: 'search', label: words.search, kind: 'search' }]} />
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       {value === undefined ? undefined : (

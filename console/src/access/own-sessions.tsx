@@ -56,6 +56,7 @@ export function OwnSessions({ level }: { level?: HeadingLevel }) {
         reason: others.length === 0 ? words.noOthers : undefined,
       }}
       failure={failure}
+      path={sessionsPath}
     >
       {value === undefined ? undefined : (
         <RecordTable

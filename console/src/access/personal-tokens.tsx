@@ -104,6 +104,7 @@ export function PersonalTokens({ level }: { level?: HeadingLevel }) {
         reason: (value?.items.length ?? 0) < maxTokens ? undefined : words.tooManyTokens(maxTokens),
       }}
       failure={failure ?? refusal}
+      path={tokensPath}
     >
       {missing === undefined ? undefined : <MissingNote rule={missing} />}
       {value === undefined ? undefined : (

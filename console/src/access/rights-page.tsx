@@ -6,8 +6,9 @@ import { useTitle } from '../interface/use-title.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { NamespaceChooser } from '../shell/namespace-chooser.tsx';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
-import { bindingsPath, rolesPath, type AccessRole, type RoleBinding, type RoleScope } from './access-api.ts';
+import { bindingsPath, rolesPath, shownPage, type AccessRole, type RoleBinding, type RoleScope } from './access-api.ts';
 import { rightsLink } from './access-links.ts';
 import { missingForAdministrator, missingForOrgAdmin, type AccessRights } from './access-rights.ts';
 import { FilterForm } from './filter-form.tsx';
@@ -64,6 +65,12 @@ function PlatformRights() {
       <div className="view-head">
         <NamespaceChooser value={namespace} onChange={(ns) => view.set({ ns })} />
         <FilterForm fields={[{ name: 'who', label: words.filter, kind: 'search' }]} />
+        <SnippetAction
+          request={[
+            { model: clusterRoleBindingModel, namespace: '' },
+            { model: roleBindingModel, namespace },
+          ]}
+        />
         <ActionButton
           kind="primary"
           onAction={() => setGiving(true)}
@@ -154,6 +161,7 @@ function Bindings({ org, rights }: { org: string; rights: AccessRights }) {
     <section aria-labelledby="bindings">
       <div className="section-head">
         <h2 id="bindings">{words.bindings}</h2>
+        <SnippetAction request={shownPage(bindingsPath(scope), query, view.page)} />
         <ActionButton kind="primary" onAction={() => setGiving(true)} missingRule={missing}>
           {texts.access.orgs.giveRole}
         </ActionButton>

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react';
-import { readRecord, readRecords, type RecordQuery, type RecordPage } from './access-api.ts';
+import { pageSize, readRecord, readRecords, type RecordQuery, type RecordPage } from './access-api.ts';
 
 interface ReadState<T> {
   value: T | undefined;
@@ -7,8 +7,6 @@ interface ReadState<T> {
   /** Reads again; what is shown stays until the answer comes. */
   reload: () => void;
 }
-
-export const pageSize = 25;
 
 /** One page of a list, counted from 0. `path` undefined: not read. */
 export function useRecords<T>(path: string | undefined, query: RecordQuery, page = 0): ReadState<RecordPage<T>> {

@@ -3,6 +3,7 @@ import { Link, useLocation } from 'wouter';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { formatDate, texts } from '../texts/texts.ts';
 import {
   bindingsPath,
@@ -11,6 +12,7 @@ import {
   readRecords,
   rootOrg,
   send,
+  shownRecord,
   usersPath,
   type RoleBinding,
   type UserRecord,
@@ -63,6 +65,7 @@ function UserView({ user, org, rights, onChanged }: UserViewProps) {
       <div className="page-head">
         <h1>{user.name || user.username}</h1>
         <UserState user={user} />
+        <SnippetAction request={shownRecord(onePath(usersPath, user.id), { oid: org })} />
       </div>
       <UserActions user={user} rights={rights} onChanged={onChanged} onNote={setNote} />
       <p role="status">{note}</p>

@@ -4,7 +4,7 @@ import { FailureNote } from '../interface/failure-note.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
 import { formatDate, texts } from '../texts/texts.ts';
-import { usersPath, type UserRecord } from './access-api.ts';
+import { shownPage, usersPath, type UserRecord } from './access-api.ts';
 import { userLink } from './access-links.ts';
 import { missingForOrgAdmin, missingForReader, type AccessRights } from './access-rights.ts';
 import { MissingNote, OrgChooser, useChosenOrg, useOrgs } from './org-chooser.tsx';
@@ -61,7 +61,13 @@ function UsersOfOrg({ org, rights }: { org: string; rights: AccessRights }) {
   useShortcut('n', create);
   return (
     <>
-      <RecordsHead words={words} page={value} onCreate={create} missingRule={missingToCreate} />
+      <RecordsHead
+        words={words}
+        page={value}
+        onCreate={create}
+        missingRule={missingToCreate}
+        request={shownPage(usersPath, query, view.page)}
+      />
       <FilterForm
         before={<OrgChooser org={org} rights={rights} />}
         fields={[

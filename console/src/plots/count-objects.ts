@@ -7,8 +7,9 @@ import {
 } from '@svc/client';
 import type { AnyResource } from '../server/model-info.ts';
 import { server } from '../server/server.ts';
+import { acceptForCounts, countParams } from '../snippet/shown-request.ts';
 
-type Condition = IndexCondition<string>;
+export type CountedCondition = IndexCondition<string>;
 
 /** Objects of a selection that meet one condition more, even one about the same index. */
 export class CountedSelection {
@@ -23,30 +24,29 @@ export class CountedSelection {
   }
 
   /** The exact number. @throws StatusError */
-  async count(index: string, condition: Condition): Promise<number> {
-    const query = this.#query(index, condition, { page: '1', size: '1', exactTotal: 'true' });
-    const accept = 'application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io';
-    const { total } = (await server.read(this.#resource.path, { query, accept, signal: this.#signal })) as {
-      total: number;
-    };
+  async count(index: string, condition: CountedCondition): Promise<number> {
+    const query = new URLSearchParams([...withCondition(this.#selection, index, condition), ...countParams]);
+    const options = { query, accept: acceptForCounts, signal: this.#signal };
+    const { total } = (await server.read(this.#resource.path, options)) as { total: number };
     return total;
   }
 
   /** The first object in the order of an index: `priority`, or `priority,desc`. @throws StatusError */
-  async first(sort: string, condition: Condition): Promise<AnyObject | undefined> {
-    const query = this.#query(sort.replace(/,desc$/, ''), condition, { limit: '1', sort });
+  async first(sort: string, condition: CountedCondition): Promise<AnyObject | undefined> {
+    const selectors = withCondition(this.#selection, sort.replace(/,desc$/, ''), condition);
+    const query = new URLSearchParams([...selectors, ['limit', '1'], ['sort', sort]]);
     const { items } = (await server.read(this.#resource.path, { query, signal: this.#signal })) as {
       items: AnyObject[];
     };
     return items[0];
   }
+}
 
-  #query(index: string, condition: Condition, others: Readonly<Record<string, string>>): URLSearchParams {
-    // All selectors of a query must hold at once.
-    return new URLSearchParams([
-      ...selectionParams(this.#selection),
-      ...selectionParams({ where: { [index]: condition } }),
-      ...Object.entries(others),
-    ]);
-  }
+/** All selectors of a query must hold at once. */
+export function withCondition(
+  selection: WhereSelection<IndexTypes>,
+  index: string,
+  condition: CountedCondition,
+): URLSearchParams {
+  return new URLSearchParams([...selectionParams(selection), ...selectionParams({ where: { [index]: condition } })]);
 }

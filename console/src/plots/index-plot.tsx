@@ -5,7 +5,9 @@ import { selectionOf, type ListView } from '../list/list-view.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import { useLiveRead } from '../server/use-live-read.ts';
 import { texts } from '../texts/texts.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { BarPlot } from './bar-plot.tsx';
+import { withCondition } from './count-objects.ts';
 import { maxValues, readBars, type Bar, type Bars, type PlottedIndex } from './read-bars.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './plots.css';
@@ -39,7 +41,20 @@ export function IndexPlot({ model, view, index }: IndexPlotProps) {
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       {value === undefined && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
       {value?.name === 'tooMany' ? <p>{texts.plots.tooMany(maxValues)}</p> : undefined}
-      {value?.name === 'bars' ? <Plot bars={value.bars} title={texts.plots.titleBy(index?.name ?? '')} /> : undefined}
+      {value?.name === 'bars' && source !== undefined && index !== undefined ? (
+        <>
+          <Plot bars={value.bars} title={texts.plots.titleBy(index.name)} />
+          <SnippetAction
+            request={{
+              path: source.resource.path,
+              counts: value.bars.map(({ label, condition }) => ({
+                label,
+                selectors: withCondition(source.selection, index.name, condition),
+              })),
+            }}
+          />
+        </>
+      ) : undefined}
     </>
   );
 }

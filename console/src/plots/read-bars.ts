@@ -2,12 +2,14 @@ import type { AnyObject, IndexTypes, JsonObject, JsonValue, WhereSelection } fro
 import type { IndexFact } from '../list/model-facts.ts';
 import type { AnyResource } from '../server/model-info.ts';
 import { formatTimeRange, texts } from '../texts/texts.ts';
-import { CountedSelection } from './count-objects.ts';
+import { CountedSelection, type CountedCondition } from './count-objects.ts';
 import { numberRanges, timeRanges, type Range } from './ranges.ts';
 
 export interface Bar {
   label: string;
   count: number;
+  /** Of the index: the bar counts what meets it. */
+  condition: CountedCondition;
 }
 
 /** An index of one value, and where the value is in an object. */
@@ -37,7 +39,7 @@ export async function readBars(
 ): Promise<Bars> {
   const counted = new CountedSelection(resource, selection, signal);
   const missing = await counted.count(index.name, { exists: false });
-  const rest = missing === 0 ? [] : [{ label: texts.plots.missing, count: missing }];
+  const rest = missing === 0 ? [] : [{ label: texts.plots.missing, count: missing, condition: { exists: false } }];
   if (index.type === 'date') return bars(await timeBars(counted, index), rest);
   const isNumber = index.type === 'integer' || index.type === 'number';
   const values = await readValues(counted, index, isNumber ? maxBars : maxValues);
@@ -51,7 +53,7 @@ function bars(found: readonly Bar[], rest: readonly Bar[]): Bars {
 }
 
 function barOf({ value, count }: ValueCount): Bar {
-  return { label: value === '' ? texts.plots.empty : value, count };
+  return { label: value === '' ? texts.plots.empty : value, count, condition: value };
 }
 
 function mostFrequent(counts: readonly ValueCount[]): Bar[] {
@@ -59,7 +61,9 @@ function mostFrequent(counts: readonly ValueCount[]): Bar[] {
   const others = sorted.slice(maxBars);
   if (others.length === 0) return sorted.map(barOf);
   const count = others.reduce((sum, each) => sum + each.count, 0);
-  return [...sorted.slice(0, maxBars).map(barOf), { label: texts.plots.others(others.length), count }];
+  const shown = sorted.slice(0, maxBars);
+  const condition = { exists: true, notIn: shown.map(({ value }) => value) };
+  return [...shown.map(barOf), { label: texts.plots.others(others.length), count, condition }];
 }
 
 /** All different values in their order: each read is the first object after the value before. Undefined: too many. */
@@ -112,10 +116,10 @@ function rangeBars(
   ranges: readonly Range[],
   { text, label }: RangeTexts,
 ): Promise<Bar[]> {
-  return inTurns(ranges, async (range) => ({
-    label: label(range),
-    count: await counted.count(name, { gte: text(range.from), lt: text(range.to) }),
-  }));
+  return inTurns(ranges, async (range) => {
+    const condition = { gte: text(range.from), lt: text(range.to) };
+    return { label: label(range), count: await counted.count(name, condition), condition };
+  });
 }
 
 /** The smallest and the largest value; undefined where no object has one. */

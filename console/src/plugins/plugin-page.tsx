@@ -11,6 +11,7 @@ import { useLiveObject } from '../object/use-live-object.ts';
 import { asPlugin, pluginInfo, type PluginObject } from '../server/plugin-info.ts';
 import { objectLink } from '../shell/links.ts';
 import { NamedObject } from '../shell/named-object.tsx';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
 import { PluginContent } from './plugin-content.tsx';
 import { pluginLink } from './plugin-links.ts';
@@ -34,6 +35,7 @@ export default function PluginPage({ name }: { name: string }) {
         {object === undefined ? undefined : <PhaseMark plugin={asPlugin(object)} />}
         <StreamNote stream={stream} />
         <Link href={objectLink(pluginInfo, { name })}>{texts.plugins.asObject}</Link>
+        <SnippetAction request={{ model: pluginInfo, namespace: '', name }} />
         {object === undefined ? undefined : <PluginSwitch plugin={asPlugin(object)} />}
       </div>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}

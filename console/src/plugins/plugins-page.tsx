@@ -3,7 +3,8 @@ import { DataTable } from '../interface/data-table.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { StreamNote } from '../interface/stream-note.tsx';
 import { useTitle } from '../interface/use-title.ts';
-import { faultsOf, type PluginObject } from '../server/plugin-info.ts';
+import { faultsOf, pluginInfo, type PluginObject } from '../server/plugin-info.ts';
+import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
 import { pluginLink } from './plugin-links.ts';
 import { PhaseMark } from './phase-mark.tsx';
@@ -21,6 +22,7 @@ export default function PluginsPage() {
       <div className="page-head">
         <h1>{texts.plugins.title}</h1>
         <StreamNote stream={stream} />
+        <SnippetAction request={{ model: pluginInfo, namespace: '' }} />
       </div>
       <p>{texts.plugins.intro}</p>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}

@@ -1,26 +1,68 @@
 import type { JsonObject, JsonValue } from '@svc/client';
-import { shownSize, type ShownRequest } from './shown-request.ts';
+import {
+  acceptForCounts,
+  countParams,
+  shownSize,
+  type ShownCounts,
+  type ShownObjects,
+  type ShownRecords,
+  type ShownRequest,
+} from './shown-request.ts';
 
 /** A module that prints what the page shows. The token comes from the environment's TOKEN. */
-export function sdkText(request: ShownRequest, origin: string): string {
+export function sdkText(requests: readonly ShownRequest[], origin: string): string {
+  return [
+    `import { connect } from '@svc/client';`,
+    '',
+    `const server = connect({ url: ${literal(origin)}, credential: process.env.TOKEN });`,
+    ...(requests.length === 1 ? requests.flatMap(linesOf) : requests.flatMap(blockOf)),
+    '',
+  ].join('\n');
+}
+
+/** Several in one module have the same names. */
+function blockOf(request: ShownRequest): string[] {
+  const lines = linesOf(request).join('\n').split('\n');
+  return ['{', ...lines.map((line) => `  ${line}`), '}'];
+}
+
+function linesOf(request: ShownRequest): string[] {
+  if ('counts' in request) return countsLines(request);
+  return 'query' in request ? recordsLines(request) : objectsLines(request);
+}
+
+function countsLines({ path, counts }: ShownCounts): string[] {
+  return [
+    `const counts = ${literal(counts.map(({ label, selectors }) => [label, [...selectors]]))};`,
+    'for (const [label, selectors] of counts) {',
+    `  const query = new URLSearchParams([...selectors, ${countParams.map((param) => literal(param)).join(', ')}]);`,
+    `  const accept = ${literal(acceptForCounts)};`,
+    `  const { total } = await server.read(${literal(path)}, { query, accept });`,
+    '  console.log(label, total);',
+    '}',
+  ];
+}
+
+function recordsLines({ path, query }: ShownRecords): string[] {
+  const options = query.size === 0 ? '' : `, { query: new URLSearchParams(${literal(Object.fromEntries(query))}) }`;
+  return [`const answer = await server.read(${literal(path)}${options});`, 'console.log(answer);'];
+}
+
+function objectsLines(request: ShownObjects): string[] {
   const { model, namespace, name, selection = {}, sort = [] } = request;
   const { group, version, kind, plural, namespaced, hasStatusSubresource } = model;
   const facts = { group, version, kind, plural, namespaced, hasStatusSubresource };
   const resource = namespace === '' ? literal(facts) : `${literal(facts)}, ${literal({ namespace })}`;
   return [
-    `import { connect } from '@svc/client';`,
-    '',
-    `const server = connect({ url: ${literal(origin)}, credential: process.env.TOKEN });`,
     `const resource = server.resource(${resource});`,
     name === undefined
       ? `const { items, total } = await resource.list(${literal(listQuery(selection, sort))});`
       : `const object = await resource.get(${literal(name)});`,
     name === undefined ? 'console.log(total, items);' : 'console.log(object);',
-    '',
-  ].join('\n');
+  ];
 }
 
-function listQuery({ where, labels }: NonNullable<ShownRequest['selection']>, sort: readonly string[]): JsonObject {
+function listQuery({ where, labels }: NonNullable<ShownObjects['selection']>, sort: readonly string[]): JsonObject {
   return {
     ...(isEmpty(where) ? {} : { where: simplified(where as JsonObject) }),
     ...(isEmpty(labels) ? {} : { labels: labels as JsonObject }),

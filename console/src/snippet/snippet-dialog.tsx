@@ -8,13 +8,25 @@ import { shownSize, type ShownRequest } from './shown-request.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './snippet.css';
 
-export default function SnippetDialog({ request, onClose }: { request: ShownRequest; onClose: () => void }) {
+interface SnippetDialogProps {
+  requests: readonly ShownRequest[];
+  onClose: () => void;
+}
+
+export default function SnippetDialog({ requests, onClose }: SnippetDialogProps) {
   return (
     <PageDialog title={texts.snippet.title} onClose={onClose} className="wide">
       <p>
-        {texts.snippet.token} {request.name === undefined ? texts.snippet.page(shownSize) : undefined}
+        {requests.some((each) => 'query' in each && each.token === 'access')
+          ? texts.snippet.accessToken
+          : texts.snippet.token}{' '}
+        {requests.some((each) => 'counts' in each)
+          ? texts.snippet.counts
+          : requests.some((each) => 'model' in each && each.name === undefined)
+            ? texts.snippet.page(shownSize)
+            : undefined}
       </p>
-      <Snippets request={request} />
+      <Snippets requests={requests} />
       <div className="buttons">
         <button type="button" className="button plain" onClick={onClose}>
           {texts.close}
@@ -24,12 +36,12 @@ export default function SnippetDialog({ request, onClose }: { request: ShownRequ
   );
 }
 
-function Snippets({ request }: { request: ShownRequest }) {
+function Snippets({ requests }: { requests: readonly ShownRequest[] }) {
   try {
     return (
       <>
-        <Snippet name={texts.snippet.curl} text={curlText(request, location.origin)} />
-        <Snippet name={texts.snippet.sdk} text={sdkText(request, location.origin)} />
+        <Snippet name={texts.snippet.curl} text={curlText(requests, location.origin)} />
+        <Snippet name={texts.snippet.sdk} text={sdkText(requests, location.origin)} />
       </>
     );
   } catch (error) {

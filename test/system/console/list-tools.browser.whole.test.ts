@@ -1,26 +1,16 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
+import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { parseAllDocuments } from 'yaml';
 import { describeInBrowser } from '../../../pkg/access/pages/pagetest/describe-in-browser.ts';
 import { pollUntil } from '../../../pkg/testenv/faults/poll-until.ts';
 import { ConsoleSite, expectAccessible } from './console-site.ts';
 import { createPosts, post, postDefinition, postsPath } from './posts.ts';
+import { runCommand, runModule, snippetsOf } from './run-snippet.ts';
 import { typeYaml } from './yaml-editor.ts';
-
-const run = promisify(execFile);
-const repository = fileURLToPath(new URL('../../..', import.meta.url));
 
 describeInBrowser('what a list of the console can do', () => {
   let site: ConsoleSite;
-  let folder: string;
   beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'svc-list-tools-'));
     site = await ConsoleSite.start();
     await site.api('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', {
       ...postDefinition,
@@ -28,10 +18,7 @@ describeInBrowser('what a list of the console can do', () => {
     });
     await createPosts(site, 30);
   });
-  afterAll(async () => {
-    await site?.stop();
-    await rm(folder, { recursive: true, force: true });
-  });
+  afterAll(() => site?.stop());
 
   const list = '/g/blog.example.com/posts?ns=default';
 
@@ -48,11 +35,10 @@ describeInBrowser('what a list of the console can do', () => {
       for (const field of fields) expect(curl).toContain(field);
       expect(`${curl}${sdk}`).not.toContain(site.token);
       const expected = Array.from({ length: 13 }, (_, at) => `post-0${String(29 - 2 * at).padStart(2, '0')}`);
-      const answer = JSON.parse(await runCommand(curl)) as { items: { metadata: { name: string } }[] };
+      const answer = JSON.parse(await runCommand(curl, site.token)) as { items: { metadata: { name: string } }[] };
       expect(answer.items.map(({ metadata }) => metadata.name)).toEqual(expected);
-      const printed = await runModule(
-        `${sdk}\nconsole.log(JSON.stringify(items.map(({ metadata }) => metadata.name)));`,
-      );
+      const names = 'console.log(JSON.stringify(items.map(({ metadata }) => metadata.name)));';
+      const printed = await runModule(`${sdk}\n${names}`, site.token);
       expect(JSON.parse(printed.split('\n').at(-2)!)).toEqual(expected);
       await page.keyboard.press('Escape');
       await page.getByRole('link', { name: 'post-029' }).click();
@@ -60,8 +46,8 @@ describeInBrowser('what a list of the console can do', () => {
       await page.getByRole('button', { name: 'As code' }).click();
       const object = await snippetsOf(page);
       const stored = await site.api('GET', `${postsPath}/post-029`);
-      expect(JSON.parse(await runCommand(object.curl))).toEqual(stored);
-      const read = await runModule(`${object.sdk}\nconsole.log(object.metadata.uid);`);
+      expect(JSON.parse(await runCommand(object.curl, site.token))).toEqual(stored);
+      const read = await runModule(`${object.sdk}\nconsole.log(object.metadata.uid);`, site.token);
       expect(read.split('\n').at(-2)).toBe((stored['metadata'] as { uid: string }).uid);
       await page.getByRole('button', { name: 'Copy curl' }).click();
       await page.getByText(/^Copied\.|^The text is selected/).waitFor();
@@ -348,25 +334,7 @@ describeInBrowser('what a list of the console can do', () => {
       { user: 'viewer', password },
     );
   });
-
-  async function runCommand(text: string): Promise<string> {
-    return (await run('bash', ['-c', text], { env: { ...process.env, TOKEN: site.token } })).stdout;
-  }
-
-  async function runModule(text: string): Promise<string> {
-    const file = join(folder, 'view.mjs');
-    const client = new URL('../../../pkg/webclient/index.ts', import.meta.url).href;
-    await writeFile(file, text.replace(`'@svc/client'`, `'${client}'`));
-    const args = ['--conditions=source', '--import', 'tsx', file];
-    const env = { ...process.env, TOKEN: site.token };
-    return (await run(process.execPath, args, { cwd: repository, env })).stdout;
-  }
 });
-
-async function snippetsOf(page: Page): Promise<{ curl: string; sdk: string }> {
-  const [curl = '', sdk = ''] = await page.getByRole('dialog').locator('pre').allTextContents();
-  return { curl, sdk };
-}
 
 /** A column that is shown only if somebody wants it. */
 function withBodyColumn(version: (typeof postDefinition.spec.versions)[number]): object {
