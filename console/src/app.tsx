@@ -1,10 +1,12 @@
 import { StrictMode, type ComponentType } from 'react';
 import { createRoot } from 'react-dom/client';
 import { Router } from 'wouter';
+import { useSearch } from 'wouter/use-browser-location';
 import { showAppearance } from './interface/appearance.ts';
 import { FailureNote } from './interface/failure-note.tsx';
+import { keepFocus } from './interface/keep-focus.ts';
 import { lazy } from './interface/lazy.tsx';
-import { mayLeave } from './interface/unsaved.ts';
+import { mayLeaveFor } from './interface/unsaved.ts';
 import { ProductName, useTitle } from './interface/use-title.ts';
 import { useObservable } from './server/observable.ts';
 import { checkSession, session, type SessionState, type SessionUser } from './server/server.ts';
@@ -26,6 +28,7 @@ interface AppOptions {
 /** Shows it in the page. */
 export function startApp({ product, ...options }: AppOptions): void {
   showAppearance();
+  keepFocus();
   // The answer is on its way while the page is drawn.
   checkSession().catch((failure: unknown) => session.set({ name: 'unknown', failure }));
   document.documentElement.lang = texts.language;
@@ -46,16 +49,20 @@ function App({ base, Shell }: Omit<AppOptions, 'product'>) {
   return (
     <Router
       base={base}
+      searchHook={useQuery}
       aroundNav={(navigate, to, options) => {
-        // Another view of the same page loses nothing.
-        const isSamePage = new URL(to, location.href).pathname === location.pathname;
-        if (isSamePage || mayLeave()) navigate(to, options);
+        if (mayLeaveFor(to)) navigate(to, options);
       }}
     >
       <Shell key={state.user.id} user={state.user} />
       {state.name === 'expired' ? <LoginDialog username={state.user.username} /> : undefined}
     </Router>
   );
+}
+
+/** The router decodes a query before its parts are read: without this `%2541`, which means `%41`, would be `A`. */
+function useQuery(): string {
+  return useSearch().replaceAll('%25', '%2525');
 }
 
 function Start({ state }: { state: Extract<SessionState, { name: 'checking' | 'unknown' }> }) {

@@ -23,7 +23,9 @@ export async function readTexts(all: readonly string[]): Promise<JsonObject[]> {
   return found;
 }
 
-function objectsOf(text: string): Iterable<readonly JsonObject[]> {
+function objectsOf(given: string): Iterable<readonly JsonObject[]> {
+  // Files of Windows begin with a byte order mark, also in the middle of what is pasted from several.
+  const text = given.replaceAll(/^\uFEFF/gm, '');
   if (isJsonLines(text)) return objectsOfLines(text);
   return text.length > longText ? objectsOfDocuments(text) : [readText(text)];
 }

@@ -37,7 +37,7 @@ function Rows({ model, list }: ContentListProps) {
   const [sort, setSort] = useState<readonly string[] | undefined>(undefined);
   const view = useMemo(() => (sort === undefined ? given : { ...given, sort }), [given, sort]);
   const facts = useModelFacts(model);
-  const { list: rows, snapshot } = useListWindow(model, view);
+  const { list: rows, snapshot, view: shownView, isOutdated } = useListWindow(model, view);
   const columns = useMemo(() => shownColumns(snapshot.columns, view.columns), [snapshot.columns, view.columns]);
   const onShow = useCallback((first: number, last: number) => rows?.show(first, last), [rows]);
   const { total, failure } = snapshot;
@@ -59,6 +59,8 @@ function Rows({ model, list }: ContentListProps) {
           rowCount={total ?? 0}
           row={(index) => rows?.row(index)}
           onShow={onShow}
+          place={shownView}
+          isBusy={isOutdated}
           linkOf={({ object }) => objectLink(model, object.metadata)}
           onOpen={({ object }) => navigate(objectLink(model, object.metadata))}
           hasNamespaces={model.namespaced && view.namespace === ''}

@@ -19,6 +19,29 @@ export function mayLeave(): boolean {
   return holders.size === 0 || window.confirm(texts.editor.leave);
 }
 
+/** The same, for an address: another view of the same page loses nothing. */
+export function mayLeaveFor(to: string, from = location.href): boolean {
+  return new URL(to, location.href).pathname === new URL(from).pathname || mayLeave();
+}
+
+/** Of the page that is shown. Back and Forward change the browser's before anybody can be asked. */
+let shownAddress = location.href;
+
+// The router, which begins to listen later, does not hear of a step that is taken back.
+globalThis.addEventListener('popstate', (event) => {
+  if (mayLeaveFor(location.href, shownAddress)) {
+    shownAddress = location.href;
+    return;
+  }
+  event.stopImmediatePropagation();
+  history.pushState(null, '', shownAddress);
+});
+// The router tells of these.
+for (const type of ['pushState', 'replaceState'])
+  globalThis.addEventListener(type, () => {
+    shownAddress = location.href;
+  });
+
 globalThis.addEventListener('beforeunload', (event) => {
   if (holders.size > 0) event.preventDefault();
 });

@@ -38,6 +38,7 @@ export function ListPage({ group, plural }: { group: string; plural: string }) {
   return <ModelList model={model} />;
 }
 
+const connecting = { name: 'connecting' } as const;
 const maxSelected = 10_000;
 const selectChunk = 1000;
 
@@ -52,7 +53,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   const rowsView = useMemo(() => readListView(new URLSearchParams(rowsText)), [rowsText]);
   const setView = (next: ListView): void => setParams(writeListView(next), { replace: true });
   const facts = useModelFacts(model);
-  const { list, snapshot } = useListWindow(model, rowsView);
+  const { list, snapshot, view: shownView, isOutdated } = useListWindow(model, rowsView);
   const [selection, setSelection] = useState<SelectedRows>(new Map());
   const [isTooMany, setTooMany] = useState(false);
   const [dialog, setDialog] = useState<'delete' | 'change' | 'columns' | 'export' | 'views' | undefined>(undefined);
@@ -77,6 +78,7 @@ function ModelList({ model }: { model: ModelInfo }) {
   });
 
   const onSelect = (index: number, { range }: { range: boolean }): void => {
+    if (isOutdated) return;
     const from = range ? (previous.current ?? index) : index;
     previous.current = index;
     const rows = Array.from({ length: Math.abs(index - from) + 1 }, (_, at) => list?.row(Math.min(index, from) + at));
@@ -99,9 +101,9 @@ function ModelList({ model }: { model: ModelInfo }) {
       <div className="page-head">
         <h1>{model.kind}</h1>
         <p role="status" className="facts">
-          {total === undefined ? texts.loading : texts.list.total(total, snapshot.isLowerBound)}
+          {total === undefined || isOutdated ? texts.loading : texts.list.total(total, snapshot.isLowerBound)}
         </p>
-        <StreamNote stream={snapshot.stream} />
+        <StreamNote stream={isOutdated ? connecting : snapshot.stream} />
         <Link href={fieldsLink(model)}>{texts.fields.link}</Link>
         <PlotToggle model={model} view={view} facts={facts} />
         {model.namespaced ? (
@@ -156,6 +158,8 @@ function ModelList({ model }: { model: ModelInfo }) {
           rowCount={total ?? 0}
           row={(index) => list?.row(index)}
           onShow={onShow}
+          place={shownView}
+          isBusy={isOutdated}
           selectable={{
             selection,
             onSelect,

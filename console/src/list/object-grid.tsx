@@ -1,6 +1,7 @@
 import { useVirtualizer } from '@tanstack/react-virtual';
 import { memo, useEffect, useMemo, useRef, useState, type KeyboardEvent, type MouseEvent, type ReactNode } from 'react';
 import { useRouter } from 'wouter';
+import { useShortcut } from '../interface/shortcuts.ts';
 import type { TableRow } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
 import { directionOf } from './list-view.ts';
@@ -14,6 +15,10 @@ export interface ObjectGridProps {
   row: (index: number) => TableRow | undefined;
   /** The rows that are visible now. */
   onShow: (first: number, last: number) => void;
+  /** With another one the rows begin at the top again. */
+  place: unknown;
+  /** Others are on their way. */
+  isBusy: boolean;
   /** Default: rows cannot be selected. */
   selectable?: SelectableRows;
   linkOf: (row: TableRow) => string;
@@ -45,7 +50,7 @@ const rowHeight = 36;
  * arrows move it. Source: WAI-ARIA Authoring Practices, Data Grid.
  */
 export function ObjectGrid(props: ObjectGridProps) {
-  const { columns, rowCount, row, onShow, selectable, linkOf, onOpen, hasNamespaces } = props;
+  const { columns, rowCount, row, onShow, place, isBusy, selectable, linkOf, onOpen, hasNamespaces } = props;
   const before = selectable === undefined ? 0 : 1;
   const { base } = useRouter();
   const scroller = useRef<HTMLDivElement>(null);
@@ -73,6 +78,10 @@ export function ObjectGrid(props: ObjectGridProps) {
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? 0;
   useEffect(() => onShow(first, last), [onShow, first, last]);
+  useEffect(() => {
+    scroller.current!.scrollTop = 0;
+    setActive(({ column }) => ({ row: 0, column }));
+  }, [place]);
 
   const columnCount = before + columns.length + (hasNamespaces ? 1 : 0);
   const current = {
@@ -97,6 +106,9 @@ export function ObjectGrid(props: ObjectGridProps) {
     setActive(next);
     rows.scrollToIndex(next.row);
   };
+  // From anywhere on the page; in the grid its own keys act first.
+  useShortcut('j', () => move(current));
+  useShortcut('k', () => move(current));
   const onKeyDown = (event: KeyboardEvent): void => {
     if ((event.target as HTMLElement).closest('[role=columnheader]') !== null || event.altKey || event.metaKey) return;
     // The focus moves with its object when others come above it.
@@ -120,6 +132,7 @@ export function ObjectGrid(props: ObjectGridProps) {
       aria-label={props.label}
       aria-rowcount={rowCount + 1}
       aria-colcount={columnCount}
+      aria-busy={isBusy}
       aria-multiselectable={selectable === undefined ? undefined : true}
       onKeyDown={onKeyDown}
       style={template}

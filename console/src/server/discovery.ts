@@ -56,9 +56,11 @@ export async function readModels(): Promise<readonly ModelInfo[]> {
       }
     }
   }
-  const read = [...found.values()];
-  // An equal list stays the same value, so that nothing is rendered again.
-  if (JSON.stringify(read) !== JSON.stringify(models.get())) models.set(read);
+  const known = new Map(models.get()?.map((model) => [JSON.stringify(model), model]));
+  // An equal model stays the same value: what shows it is not read again because another one has changed.
+  const read = [...found.values()].map((model) => known.get(JSON.stringify(model)) ?? model);
+  const isSame = read.length === models.get()?.length && read.every((model, at) => model === models.get()?.[at]);
+  if (!isSame) models.set(read);
   return read;
 }
 

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { appearance, appearances, setAppearance } from '../interface/appearance.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { PageDialog } from '../interface/page-dialog.tsx';
+import { mayLeave } from '../interface/unsaved.ts';
 import { useObservable } from '../server/observable.ts';
 import { logOut, type SessionUser } from '../server/server.ts';
 import { texts } from '../texts/texts.ts';
@@ -16,6 +17,9 @@ interface AccountDialogProps {
 export default function AccountDialog({ user, children, onClose }: AccountDialogProps) {
   const chosen = useObservable(appearance);
   const [failure, setFailure] = useState<unknown>(undefined);
+  const leave = (): void => {
+    if (mayLeave()) void logOut().catch(setFailure);
+  };
   return (
     <PageDialog title={texts.login.loggedInAs(user.username)} onClose={onClose}>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
@@ -30,7 +34,7 @@ export default function AccountDialog({ user, children, onClose }: AccountDialog
       </fieldset>
       <p>{children}</p>
       <div className="buttons">
-        <button type="button" className="button plain" onClick={() => void logOut().catch(setFailure)}>
+        <button type="button" className="button plain" onClick={leave}>
           {texts.login.logOut}
         </button>
         <button type="button" className="button plain" onClick={onClose}>

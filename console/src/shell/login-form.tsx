@@ -1,4 +1,4 @@
-import { useState, type FormEvent } from 'react';
+import { useEffect, useRef, useState, type FormEvent } from 'react';
 import { logIn } from '../server/server.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { texts } from '../texts/texts.ts';
@@ -6,8 +6,16 @@ import { texts } from '../texts/texts.ts';
 export function LoginForm({ username = '' }: { username?: string }) {
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
+  const fields = useRef<HTMLFormElement>(null);
+  // There is nothing else to do here.
+  useEffect(
+    () => fields.current?.querySelector<HTMLElement>(username === '' ? '[name=username]' : '[name=password]')?.focus(),
+    [username],
+  );
   const submit = async (event: FormEvent<HTMLFormElement>): Promise<void> => {
     event.preventDefault();
+    // Each attempt counts, and wrong ones lock the account.
+    if (isBusy) return;
     const form = event.currentTarget;
     const text = (name: string): string => form.querySelector<HTMLInputElement>(`[name=${name}]`)!.value;
     setBusy(true);
@@ -22,7 +30,7 @@ export function LoginForm({ username = '' }: { username?: string }) {
     }
   };
   return (
-    <form className="login" onSubmit={(event) => void submit(event)}>
+    <form ref={fields} className="login" onSubmit={(event) => void submit(event)}>
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       <label>
         {texts.login.username}

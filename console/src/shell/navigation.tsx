@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useState, type FocusEvent, type MouseEvent } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { PageLinks } from '../frame/page-links.tsx';
 import { models } from '../server/discovery.ts';
@@ -17,7 +17,7 @@ interface ShownModel {
 }
 
 /** All models that the user can list in the namespace that is shown, by group, with their saved views. */
-export function Navigation({ isOpen }: { isOpen: boolean }) {
+export function Navigation({ isOpen, onLeave }: { isOpen: boolean; onLeave: () => void }) {
   const [location] = useLocation();
   const [params] = useSearchParams();
   const [search, setSearch] = useState('');
@@ -43,7 +43,20 @@ export function Navigation({ isOpen }: { isOpen: boolean }) {
     </Link>
   );
   return (
-    <nav id="navigation" className={isOpen ? 'navigation open' : 'navigation'} aria-label={texts.navigation.label}>
+    // oxlint-disable-next-line jsx-a11y/no-noninteractive-element-interactions, jsx-a11y/click-events-have-key-events -- Its links are what is pressed.
+    <nav
+      id="navigation"
+      className={isOpen ? 'navigation open' : 'navigation'}
+      aria-label={texts.navigation.label}
+      // Also for a link to the page that is shown, or to another view of it.
+      onClick={({ target }: MouseEvent) => {
+        if ((target as Element).closest('a') !== null) onLeave();
+      }}
+      // It lies over the content.
+      onBlur={({ relatedTarget }: FocusEvent) => {
+        if (relatedTarget instanceof Element && relatedTarget.closest('#content') !== null) onLeave();
+      }}
+    >
       <ul>
         <li>{link('/', texts.navigation.overview)}</li>
         <li>{link('/apply', texts.navigation.apply)}</li>

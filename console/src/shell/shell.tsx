@@ -27,9 +27,11 @@ const NewPage = lazy(() => import('../object/new-page.tsx'));
 const PageOfPlugin = lazy(() => import('../content/page-of-plugin.tsx'));
 const PluginPage = lazy(() => import('../plugins/plugin-page.tsx'));
 const PluginsPage = lazy(() => import('../plugins/plugins-page.tsx'));
-const Palette = lazy(() => import('./palette.tsx'), null);
-const KeyList = lazy(() => import('./key-list.tsx'), null);
-const AccountDialog = lazy(() => import('./account-dialog.tsx'), null);
+// Letters that are typed while a dialog is loaded are not keys of the page.
+const loadingDialog = <div role="dialog" hidden />;
+const Palette = lazy(() => import('./palette.tsx'), loadingDialog);
+const KeyList = lazy(() => import('./key-list.tsx'), loadingDialog);
+const AccountDialog = lazy(() => import('./account-dialog.tsx'), loadingDialog);
 
 /** What surrounds every page: navigation, search and commands, keys. */
 export function Shell({ user }: { user: SessionUser }) {
@@ -82,7 +84,7 @@ export function Shell({ user }: { user: SessionUser }) {
           {texts.palette.open} <kbd>Ctrl K</kbd>
         </button>
       </TopBar>
-      <Navigation isOpen={isNavigationOpen} />
+      <Navigation isOpen={isNavigationOpen} onLeave={() => setNavigationOpen(false)} />
       <main id="content" tabIndex={-1}>
         {failure === undefined ? undefined : <FailureNote failure={failure} />}
         {known === undefined ? (
@@ -94,15 +96,19 @@ export function Shell({ user }: { user: SessionUser }) {
               <Route path="/apply" component={ApplyPage} />
               <Route path="/access/*?" component={AccessPage} />
               <Route path="/plugins" component={PluginsPage} />
-              <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...params} />}</Route>
-              <Route path="/p/:name">{(params) => <PageOfPlugin key={params.name} place="page" {...params} />}</Route>
+              <Route path="/plugins/:name">{(params) => <PluginPage key={location} {...decoded(params)} />}</Route>
+              <Route path="/p/:name">
+                {(params) => <PageOfPlugin key={params.name} place="page" {...decoded(params)} />}
+              </Route>
               <Route path="/events" component={EventsPage} />
               <Route path="/health" component={HealthPage} />
-              <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...params} />}</Route>
-              <Route path="/g/:group/:plural/fields">{(params) => <FieldsPage key={location} {...params} />}</Route>
-              <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...params} />}</Route>
+              <Route path="/g/:group/:plural">{(params) => <ListPage key={location} {...decoded(params)} />}</Route>
+              <Route path="/g/:group/:plural/fields">
+                {(params) => <FieldsPage key={location} {...decoded(params)} />}
+              </Route>
+              <Route path="/g/:group/:plural/new">{(params) => <NewPage key={location} {...decoded(params)} />}</Route>
               <Route path="/g/:group/:plural/:namespace/:name">
-                {(params) => <ObjectPage key={location} {...params} />}
+                {(params) => <ObjectPage key={location} {...decoded(params)} />}
               </Route>
               <Route>
                 <h1>404</h1>
@@ -123,4 +129,20 @@ export function Shell({ user }: { user: SessionUser }) {
       </PartBoundary>
     </div>
   );
+}
+
+/** The router leaves encoded what has a meaning in addresses, such as the `:` of many names. */
+function decoded<T extends object>(params: T): T {
+  return Object.fromEntries(
+    Object.entries(params).map(([name, text]) => [name, typeof text === 'string' ? decodedText(text) : text]),
+  ) as T;
+}
+
+function decodedText(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    // A person typed it.
+    return text;
+  }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from '@jest/globals';
-import type { Browser, BrowserContext, Cookie, Page } from 'playwright-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Cookie, Page } from 'playwright-core';
 import { databaseUrlOf, killPrograms, startServe, type Served } from '../../../cmd/svc/start-test-program.ts';
 import { buildConsole, isConsoleBuilt } from '../../../hack/builds/build-console.mjs';
 import { accessibilityFaults, complaintsOf, startBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
@@ -18,6 +18,7 @@ interface ConsoleSiteParts {
   database: TestDatabase;
   served: Served;
   browser: Browser;
+  args: readonly string[];
 }
 
 interface Visitor {
@@ -28,6 +29,8 @@ interface Visitor {
   at?: '/console' | '/uc';
   /** Complaints that are the point of the visit. Default: none. */
   expected?: RegExp;
+  /** The screen, and how it is touched. Default: a desktop. */
+  device?: BrowserContextOptions;
 }
 
 /** `svc serve` with the console as it is built now, and a browser. */
@@ -35,17 +38,19 @@ export class ConsoleSite {
   readonly dist = dist;
   readonly #folder: string;
   readonly #database: TestDatabase;
-  readonly #served: Served;
+  #served: Served;
   readonly #browser: Browser;
+  readonly #args: readonly string[];
   #session: Promise<Record<string, string>> | undefined;
   /** Those of the administrator's session in a browser. */
   #cookies: Cookie[] = [];
 
-  private constructor({ folder, database, served, browser }: ConsoleSiteParts) {
+  private constructor({ folder, database, served, browser, args }: ConsoleSiteParts) {
     this.#folder = folder;
     this.#database = database;
     this.#served = served;
     this.#browser = browser;
+    this.#args = args;
   }
 
   /** `args`: more options of `svc serve`. */
@@ -55,11 +60,9 @@ export class ConsoleSite {
     await chmod(folder, 0o711);
     const database = await createTestDatabase();
     await buildOnce();
-    const [served, browser] = await Promise.all([
-      startServe(join(folder, 'data'), [`--svc.database.url=${databaseUrlOf(database)}`, ...args]),
-      startBrowser(),
-    ]);
-    return new ConsoleSite({ folder, database, served, browser });
+    const all = [`--svc.database.url=${databaseUrlOf(database)}`, ...args];
+    const [served, browser] = await Promise.all([startServe(join(folder, 'data'), all), startBrowser()]);
+    return new ConsoleSite({ folder, database, served, browser, args: all });
   }
 
   get url(): string {
@@ -137,9 +140,9 @@ export class ConsoleSite {
   async visit(
     path: string,
     work: (page: Page, context: BrowserContext) => Promise<void>,
-    { user = 'admin', password, isNewSession = user !== 'admin', at = '/console', expected }: Visitor = {},
+    { user = 'admin', password, isNewSession = user !== 'admin', at = '/console', expected, device }: Visitor = {},
   ): Promise<void> {
-    const context = await this.#browser.newContext({ reducedMotion: 'reduce', locale: 'en-US' });
+    const context = await this.#browser.newContext({ reducedMotion: 'reduce', locale: 'en-US', ...device });
     if (!isNewSession) await context.addCookies(this.#cookies);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
@@ -168,6 +171,18 @@ export class ConsoleSite {
     await page.getByLabel('Password').fill(password ?? (await this.adminPassword()));
     await page.getByRole('button', { name: 'Log in' }).click();
     await page.getByRole('button', { name: `Logged in as ${user}` }).waitFor();
+  }
+
+  /** Ends the server, calls `whileDown`, and starts it again at the same address. */
+  async restart(whileDown: () => Promise<void>): Promise<void> {
+    const { program, url } = this.#served;
+    program.child.kill('SIGTERM');
+    await program.exited;
+    await whileDown();
+    this.#served = await startServe(join(this.#folder, 'data'), [
+      ...this.#args,
+      `--svc.server.port=${new URL(url).port}`,
+    ]);
   }
 
   /** Until `resume` the server does nothing, and its connections stay open. */

@@ -19,7 +19,7 @@ export const notesPlugin = {
     const Note = defineModel({ group: 'notes.example.com', version: 'v1', kind: 'Note', plural: 'notes', singular: 'note',
       spec: Type.Object({ title: Type.String() }) });
     const Settings = defineModel({ group: 'notes.example.com', version: 'v1', kind: 'Settings', plural: 'settings', singular: 'settings',
-      spec: Type.Object({ greeting: Type.String() }) });
+      spec: Type.Object({ greeting: Type.String({ minLength: 1 }), limit: Type.Optional(Type.Integer({ minimum: 1, maximum: 100, default: 10 })) }) });
     const reading = controllerFor(Note).named('note-reader').reconcile(async () => undefined);
     const count = defineEndpoint({ audience: 'public', group: 'notes.example.com', version: 'v1', method: 'GET',
       path: '/count', summary: 'How many there are.', handler: async () => ({ count: 0 }) });
