@@ -62,7 +62,7 @@ plans: node_modules ## the plan of every form of list, at 100 000 objects
 properties: node_modules ## npm test with all values of property tests, and others each time (SVC_TEST_SEED=7 repeats)
 	SVC_TEST_VALUES=all SVC_TEST_SEED=$${SVC_TEST_SEED:-$$(date +%s)} npm test
 
-churn: build ## start and stop plugins and hosts with controllers: what stays behind? (ARGS='--rounds=100 --changes=5')
+churn: build ## start and stop plugins, with their pages open in a browser too, and hosts with controllers: what stays behind? (ARGS='--rounds=100 --changes=5', '--only=pages')
 	node --import tsx test/system/churn/main.ts $(ARGS)
 
 whole: build ## tests that npm test has no time for: whole programs, killed and separate

@@ -1,3 +1,4 @@
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ApiServer, type ApiServerRequest } from '../harness/process/api-server.ts';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
@@ -5,16 +6,46 @@ import { retryUntilTrue } from '../harness/retry-until-true.ts';
 const waitMs = 60_000;
 
 /** Objects in the server's process; see life-meter.mjs. */
-export interface ProcessObjects {
+interface ProcessObjects {
   heapBytes: number;
   residentBytes: number;
   timers: number;
-  ports: number;
+  portsOfWorkers: number;
   workers: number;
+  watchers: number;
+  connections: number;
   resources: number;
   descriptors: number;
   threads: number;
-  listeners: number;
+  listenersOfProcess: number;
+}
+
+/** What the server holds. */
+export interface ServerCounts extends ProcessObjects {
+  /** In the folder of bundles. */
+  files: number;
+}
+
+/** Allowed growth of the heap: the noise of a collected one. Bytes of each round, and once. */
+const allowedHeap = { each: 512, once: 8_000_000 };
+/** Allowed growth of any count: one idle connection more is not a leak. */
+const allowedCount = 4;
+
+/** By how much a server may grow over so many starts and stops. */
+export function allowedInServer(rounds: number): Record<string, number> {
+  const counts = {
+    timers: allowedCount,
+    portsOfWorkers: allowedCount,
+    workers: allowedCount,
+    watchers: allowedCount,
+    connections: allowedCount,
+    resources: allowedCount,
+    descriptors: allowedCount,
+    threads: allowedCount,
+    listenersOfProcess: allowedCount,
+    files: allowedCount,
+  };
+  return { heapBytes: allowedHeap.once + rounds * allowedHeap.each, ...counts };
 }
 
 type Json = Record<string, unknown>;
@@ -24,11 +55,11 @@ export class ChurnedServer {
   readonly #api: ApiServer;
 
   /** `folder` contains `plugins`. */
-  static async start(folder: string): Promise<ChurnedServer> {
+  static async start(folder: string, args: readonly string[] = []): Promise<ChurnedServer> {
     const api = await ApiServer.start({
       command: 'serve',
       dataDir: join(folder, 'data'),
-      args: [`--svc.plugins.dir=${join(folder, 'plugins')}`, '--svc.log.level=warn'],
+      args: [`--svc.plugins.dir=${join(folder, 'plugins')}`, '--svc.log.level=warn', ...args],
       preload: new URL('life-meter.mjs', import.meta.url),
     });
     return new ChurnedServer(api);
@@ -38,9 +69,19 @@ export class ChurnedServer {
     this.#api = api;
   }
 
-  /** Resolves once the last stop is complete. */
-  life(): Promise<ProcessObjects> {
-    return this.#api.process.ask('life');
+  get url(): string {
+    return this.#api.url;
+  }
+
+  adminPassword(): Promise<string> {
+    return this.#api.adminPassword();
+  }
+
+  /** Resolves once the last start or stop is complete. */
+  async life(): Promise<ServerCounts> {
+    const objects = await this.#api.process.ask<ProcessObjects>('life');
+    const bundles = await readdir(join(this.#api.dataDir, 'plugin-bundles'), { recursive: true });
+    return { ...objects, files: bundles.length };
   }
 
   /** Enables or disables a plugin, and waits for the result. */

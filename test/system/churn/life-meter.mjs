@@ -27,13 +27,15 @@ async function report() {
     heapBytes: heapUsed,
     residentBytes: rss,
     timers: count(resources, 'Timeout'),
-    ports: count(resources, 'MessagePort'),
+    portsOfWorkers: count(resources, 'MessagePort'),
     // Workers, in addition to their ports.
     workers: count(resources, 'Worker'),
+    watchers: count(resources, 'FSEvent'),
+    connections: count(resources, 'TCPSocketWrap') + count(resources, 'PipeWrap'),
     resources: resources.length,
     descriptors: readdirSync('/proc/self/fd').length,
     threads: readdirSync('/proc/self/task').length,
-    listeners: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
+    listenersOfProcess: process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0),
   });
 }
 
