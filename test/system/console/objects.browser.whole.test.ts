@@ -121,7 +121,8 @@ describeInBrowser('an object in the console', () => {
       await find.pressSequentially('Base');
       await page.keyboard.press('Enter');
       await page.locator('.cm-searchMatch-selected', { hasText: 'Base' }).waitFor();
-      await page.keyboard.press('Escape');
+      await expectAccessible(page);
+      await find.press('Escape');
       await find.waitFor({ state: 'detached' });
       await replaceInYaml(page, 'YAML of unsaved', 'title: Base', 'title: Mine\n  titel: Typo');
       const questions: string[] = [];
