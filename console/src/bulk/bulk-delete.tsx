@@ -1,5 +1,5 @@
 import { isStatusError } from '@svc/client';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
@@ -19,10 +19,12 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
   // What is deleted is what was shown, whatever is selected meanwhile.
   const [rows] = useState(() => [...selection.values()]);
   const { progress, start, stop } = useBulkRun<RowMeta>();
+  const counts = useRef<Record<Outcome, number>>(noOutcomes);
   const run = async (chosen: readonly RowMeta[]): Promise<void> => {
     const deleted = new Set<string>();
+    counts.current = { ...noOutcomes };
     await start(chosen, async (row, warn) => {
-      await remove(model, row, warn);
+      counts.current[await remove(model, row, warn)] += 1;
       deleted.add(row.uid);
     });
     onDeleted(deleted);
@@ -49,7 +51,7 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
         label={title}
         progress={progress}
         running={texts.bulk.progress}
-        result={texts.bulk.done(succeeded)}
+        result={resultText(succeeded, counts.current)}
         failed={texts.bulk.failures}
       />
       <div className="buttons">
@@ -91,10 +93,26 @@ function Names({ rows }: { rows: readonly RowMeta[] }) {
   );
 }
 
-async function remove(model: ModelInfo, row: RowMeta, warn: (text: string) => void): Promise<void> {
+/** `waiting`: for finalizers. `gone`: somebody else was sooner. */
+type Outcome = 'deleted' | 'waiting' | 'gone';
+
+const noOutcomes: Readonly<Record<Outcome, number>> = { deleted: 0, waiting: 0, gone: 0 };
+
+async function remove(model: ModelInfo, row: RowMeta, warn: (text: string) => void): Promise<Outcome> {
   try {
-    await resourceOf(model).remove(row, { uid: row.uid, warn });
+    const { object } = await resourceOf(model).remove(row, { uid: row.uid, warn });
+    return object === undefined ? 'deleted' : 'waiting';
   } catch (error) {
-    if (!isStatusError(error, 'NotFound')) throw error;
+    if (isStatusError(error, 'NotFound')) return 'gone';
+    throw error;
   }
+}
+
+function resultText(succeeded: number, { waiting, gone }: Readonly<Record<Outcome, number>>): string {
+  const { bulk } = texts;
+  return [
+    bulk.done(succeeded - waiting - gone),
+    ...(waiting === 0 ? [] : [bulk.waiting(waiting)]),
+    ...(gone === 0 ? [] : [bulk.gone(gone)]),
+  ].join(' ');
 }

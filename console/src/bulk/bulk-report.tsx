@@ -24,7 +24,7 @@ export function BulkReport({ label, progress, running, result, failed }: BulkRep
       <progress aria-label={label} max={all} value={done} />
       <p role="status">
         {state === 'running' ? running(done, all) : undefined}
-        {state === 'stopped' ? `${texts.bulk.stopped} ` : undefined}
+        {state === 'stopped' ? `${texts.bulk.stopped(all - done)} ` : undefined}
         {state === 'running' ? undefined : result}
       </p>
       {failures.length === 0 ? undefined : (

@@ -13,14 +13,8 @@ const OwnerTree = lazy(() => import('../owners/owner-tree.tsx'), null);
 
 /** What an object is and how it is: conditions, values, metadata, owners, events. */
 export function ObjectOverview({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
-  const { deletionTimestamp, finalizers = [] } = object.metadata;
   return (
     <>
-      {deletionTimestamp === undefined ? undefined : (
-        <p className="note warning">
-          {texts.object.deleting(formatDate(deletionTimestamp))} <code>{finalizers.join(', ')}</code>
-        </p>
-      )}
       <Conditions object={object} />
       <ObjectValues object={object} />
       <Metadata model={model} object={object} />

@@ -17,6 +17,7 @@ import { UnservedNote } from '../shell/unserved-note.tsx';
 import { useModelOfPath } from '../shell/use-model-of-path.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { texts } from '../texts/texts.ts';
+import { DeletionNote } from './deletion-note.tsx';
 import { EditorTabs, editorView, type EditorView } from './editor-tabs.tsx';
 import { GoneNote } from './gone-note.tsx';
 import { ObjectOverview } from './object-overview.tsx';
@@ -82,8 +83,9 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
         <SnippetAction request={{ model, namespace, name }} />
         {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
       </div>
-      {failure === undefined ? undefined : <FailureNote failure={failure} />}
+      {failure === undefined || !isServed ? undefined : <FailureNote failure={failure} />}
       {isGone && isServed ? <GoneNote /> : undefined}
+      {object === undefined ? undefined : <DeletionNote model={model} object={object} />}
       <nav className="tabs" aria-label={texts.object.tabs}>
         <Link href={here} aria-current={isOverview ? 'page' : undefined}>
           {texts.object.overview}
@@ -150,14 +152,19 @@ function EditTab({ model, object, view }: EditTabProps) {
 
 function DeleteAction({ model, object }: { model: ModelInfo; object: Stored<AnyObject> }) {
   const [isOpen, setOpen] = useState(false);
-  const { namespace = '', name } = object.metadata;
+  const { namespace = '', name, deletionTimestamp } = object.metadata;
   const may = usePermissions(namespace);
   const missing = may({ verb: 'delete', model, name })
     ? undefined
     : missingRule({ verb: 'delete', model, namespace, name });
   return (
     <>
-      <ActionButton kind="danger" onAction={() => setOpen(true)} missingRule={missing}>
+      <ActionButton
+        kind="danger"
+        onAction={() => setOpen(true)}
+        missingRule={missing}
+        reason={deletionTimestamp === undefined ? undefined : texts.object.isDeleting}
+      >
         {texts.object.remove}
       </ActionButton>
       {isOpen ? <DeleteDialog model={model} object={object} onClose={() => setOpen(false)} /> : undefined}

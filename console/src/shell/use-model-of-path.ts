@@ -1,4 +1,4 @@
-import { useState } from 'react';
+import { useMemo, useState } from 'react';
 import { models } from '../server/discovery.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
@@ -10,11 +10,21 @@ interface KeptModel {
   isServed: boolean;
 }
 
-/** The model of a path. It stays when its plugin stops: what somebody has typed is not lost. */
+/**
+ * The model of a path on whose page a person may type. It keeps the version in which the page began while the server
+ * has it, and stays when its plugin stops, so that nothing is lost that was typed.
+ */
 export function useModelOfPath(group: string, plural: string): KeptModel {
   useObservable(models);
-  const current = modelOfPath(group, plural);
-  const [last, setLast] = useState(current);
-  if (current !== undefined && current !== last) setLast(current);
-  return { model: current ?? last, isServed: current !== undefined };
+  const found = modelOfPath(group, plural);
+  const [version, setVersion] = useState(found?.version);
+  if (version === undefined && found !== undefined) setVersion(found.version);
+  const served = useMemo(
+    () =>
+      found === undefined || version === undefined || !found.versions.includes(version) ? found : { ...found, version },
+    [found, version],
+  );
+  const [last, setLast] = useState(served);
+  if (served !== undefined && served !== last) setLast(served);
+  return { model: served ?? last, isServed: served !== undefined };
 }

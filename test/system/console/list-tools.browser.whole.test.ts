@@ -127,7 +127,7 @@ describeInBrowser('what a list of the console can do', () => {
       await pollUntil(() => held.length === 4, undefined, 'four requests at once');
       await dialog.getByRole('button', { name: 'Stop' }).click();
       for (const release of held) release();
-      await dialog.getByText(/^Stopped\. [34] objects will change/).waitFor();
+      await dialog.getByText(/^Stopped\. [67] objects were not begun\. [34] objects will change/).waitFor();
       await page.unrouteAll();
       await dialog.getByRole('button', { name: 'Back' }).click();
       await dialog.getByRole('button', { name: 'Check' }).click();
