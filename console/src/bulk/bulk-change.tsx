@@ -6,6 +6,7 @@ import { PageDialog } from '../interface/page-dialog.tsx';
 import { editableObject } from '../object/editable-text.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
+import { withUid } from '../server/with-uid.ts';
 import { texts } from '../texts/texts.ts';
 import { BulkReport } from './bulk-report.tsx';
 import { emptyPair, patchOf, type ChangeForm, type PairChange } from './change-form.ts';
@@ -54,7 +55,7 @@ export default function BulkChange({ model, selection, onClose }: BulkChangeProp
   };
   const runChange = (chosen: readonly RowMeta[]): Promise<void> =>
     change.start(chosen, async (row, warn) => {
-      await resourceOf(model).patch(row, patchFor(row, checked.current.patch), { warn });
+      await resourceOf(model).patch(row, withUid(checked.current.patch, row.uid), { warn });
     });
   const { changing, same } = checked.current;
   return (
@@ -241,12 +242,6 @@ async function wouldChange(
 ): Promise<boolean> {
   const resource = resourceOf(model);
   const before = await resource.get(row);
-  const after = await resource.patch(row, patchFor(row, patch), { dryRun: true, warn });
+  const after = await resource.patch(row, withUid(patch, row.uid), { dryRun: true, warn });
   return JSON.stringify(editableObject(model, before)) !== JSON.stringify(editableObject(model, after));
-}
-
-/** With its uid: an object of the same name that came later is another one, and is not changed. */
-function patchFor({ uid }: RowMeta, patch: JsonObject): JsonObject {
-  const { metadata } = patch as { metadata?: JsonObject };
-  return { ...patch, metadata: { ...metadata, uid } };
 }

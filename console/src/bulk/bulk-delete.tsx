@@ -4,7 +4,7 @@ import { PageDialog } from '../interface/page-dialog.tsx';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
-import { BulkReport, fullName, namesShown } from './bulk-report.tsx';
+import { BulkReport, ObjectNames } from './bulk-report.tsx';
 import { useBulkRun } from './use-bulk-run.ts';
 
 export interface BulkDeleteProps {
@@ -33,7 +33,7 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
   if (progress === undefined)
     return (
       <PageDialog title={title} onClose={onClose}>
-        <Names rows={rows} />
+        <ObjectNames rows={rows} />
         <div className="buttons">
           <button type="button" className="button danger" onClick={() => void run(rows)}>
             {texts.bulk.confirm}
@@ -77,19 +77,6 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
         )}
       </div>
     </PageDialog>
-  );
-}
-
-function Names({ rows }: { rows: readonly RowMeta[] }) {
-  return (
-    <>
-      <ul>
-        {rows.slice(0, namesShown).map((row) => (
-          <li key={row.uid}>{fullName(row)}</li>
-        ))}
-      </ul>
-      {rows.length > namesShown ? <p>{texts.bulk.more(rows.length - namesShown)}</p> : undefined}
-    </>
   );
 }
 

@@ -4,11 +4,14 @@ import { texts } from '../texts/texts.ts';
 import type { BulkProgress } from './use-bulk-run.ts';
 
 /** More would not be read. */
-export const namesShown = 10;
+const namesShown = 10;
+
+/** As much of an object as is shown of it. */
+type NamedObject = Pick<RowMeta, 'uid' | 'name' | 'namespace'>;
 
 interface BulkReportProps {
   label: string;
-  progress: BulkProgress<RowMeta>;
+  progress: BulkProgress<NamedObject>;
   running: (done: number, all: number) => string;
   /** What has been reached when it has ended. */
   result: ReactNode;
@@ -55,6 +58,20 @@ export function BulkReport({ label, progress, running, result, failed }: BulkRep
   );
 }
 
-export function fullName({ name, namespace }: RowMeta): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
+/** The first of the objects, and how many more there are. */
+export function ObjectNames({ rows }: { rows: readonly NamedObject[] }) {
+  return (
+    <>
+      <ul>
+        {rows.slice(0, namesShown).map((row) => (
+          <li key={row.uid}>{fullName(row)}</li>
+        ))}
+      </ul>
+      {rows.length > namesShown ? <p>{texts.bulk.more(rows.length - namesShown)}</p> : undefined}
+    </>
+  );
+}
+
+function fullName({ name, namespace = '' }: NamedObject): string {
+  return namespace === '' ? name : `${namespace}/${name}`;
 }

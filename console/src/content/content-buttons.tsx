@@ -1,29 +1,42 @@
-import { connect } from '@svc/client';
 import { useState } from 'react';
-import { fetchForPage, type PageButton } from '../frame/plugin-pages.ts';
+import type { PageButton, PluginPage } from '../frame/plugin-pages.ts';
+import { rightOf, sendRequest } from '../frame/plugin-request.ts';
+import { RequestWords } from '../frame/request-words.tsx';
+import type { TargetObject } from '../frame/target-object.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
+import { useWarnings } from '../interface/use-warnings.ts';
+import { WarningNotes } from '../interface/warning-notes.tsx';
 import { missingRule } from '../server/missing-rule.ts';
-import { usePermissions, type Right } from '../server/permissions.ts';
+import { usePermissions } from '../server/permissions.ts';
 import { texts } from '../texts/texts.ts';
 
 type Outcome = { text: string } | { failure: unknown };
 
+interface ContentButtonsProps {
+  page: Pick<PluginPage, 'name' | 'plugin'>;
+  buttons: readonly PageButton[];
+  /** Whose tab it is. */
+  object: TargetObject | undefined;
+}
+
 /** What they send was chosen by the plugin, so it goes in the name of the page. */
-export function ContentButtons({ page, buttons }: { page: string; buttons: readonly PageButton[] }) {
+export function ContentButtons({ page, buttons, object }: ContentButtonsProps) {
   const [asked, setAsked] = useState<PageButton | undefined>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
-  const may = usePermissions('');
+  const { warnings, noteWarnings } = useWarnings();
+  const mayAnywhere = usePermissions('');
+  const mayHere = usePermissions(object?.namespace ?? '');
 
-  const send = async ({ label, path, body, done = texts.content.done(label) }: PageButton): Promise<void> => {
+  const send = async (button: PageButton): Promise<void> => {
+    const { label, done = texts.content.done(label) } = button;
     setOutcome(undefined);
     setBusy(true);
     try {
-      const server = connect({ fetch: fetchForPage(page) });
-      const answer = await server.send(path, { method: 'POST', ...(body === undefined ? {} : { body }) });
-      setOutcome({ text: messageIn(answer) ?? done });
+      const message = await noteWarnings((warn) => sendRequest(page.name, button, object, warn));
+      setOutcome({ text: message ?? done });
     } finally {
       setBusy(false);
     }
@@ -36,7 +49,8 @@ export function ContentButtons({ page, buttons }: { page: string; buttons: reado
     <>
       <div className="buttons">
         {buttons.map((button) => {
-          const right = rightOf(button.path);
+          const right = rightOf(button, object);
+          const may = right.namespace === '' ? mayAnywhere : mayHere;
           return (
             <ActionButton
               key={button.label}
@@ -53,27 +67,18 @@ export function ContentButtons({ page, buttons }: { page: string; buttons: reado
         {outcome !== undefined && 'text' in outcome ? <p className="note good">{outcome.text}</p> : undefined}
       </div>
       {outcome !== undefined && 'failure' in outcome ? <FailureNote failure={outcome.failure} /> : undefined}
-      {asked?.confirm === undefined ? undefined : (
+      <WarningNotes warnings={warnings} />
+      {asked === undefined ? undefined : (
         <ConfirmDialog
-          question={{ title: asked.label, text: asked.confirm, action: asked.label, act: () => send(asked) }}
+          question={{
+            title: texts.frame.titleOf(asked.label, page.plugin),
+            text: <RequestWords page={page} request={asked} target={object} />,
+            action: asked.label,
+            act: () => send(asked),
+          }}
           onClose={() => setAsked(undefined)}
         />
       )}
     </>
   );
-}
-
-/** Of a POST to `/apis/<group>/<version>/<resource>/<name>/<subresource>`. */
-function rightOf(path: string): Right {
-  const [, , group = '', , resource = '', name, subresource] = path.split('/');
-  const plural = subresource === undefined ? resource : `${resource}/${subresource}`;
-  const model = { group, plural, namespaced: false };
-  return { verb: 'create', model, namespace: '', ...(name === undefined ? {} : { name }) };
-}
-
-const maxMessageLength = 1000;
-
-function messageIn(answer: unknown): string | undefined {
-  const { message } = (answer ?? {}) as { message?: unknown };
-  return typeof message === 'string' ? message.slice(0, maxMessageLength) : undefined;
 }

@@ -1,5 +1,6 @@
 import { useId } from 'react';
-import { PluginPageBody, usePluginPage } from './plugin-page-body.tsx';
+import { usePluginPage } from '../frame/use-plugin-page.ts';
+import { PluginPageBody } from './plugin-page-body.tsx';
 
 /** A page of a plugin as a part of the overview. */
 export default function OverviewPart({ name, title }: { name: string; title: string }) {

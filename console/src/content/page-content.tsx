@@ -1,6 +1,6 @@
-import type { FrameObject } from '@svc/client/page';
 import { useId, useMemo, useState, type ReactNode } from 'react';
-import type { PagePart } from '../frame/plugin-pages.ts';
+import type { PagePart, PluginPage } from '../frame/plugin-pages.ts';
+import type { TargetObject } from '../frame/target-object.ts';
 import { models } from '../server/discovery.ts';
 import { modelName, type ModelInfo } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
@@ -14,10 +14,10 @@ import { ContentPlot } from './content-plot.tsx';
 import './content.css';
 
 interface PageContentProps {
-  page: string;
+  page: Pick<PluginPage, 'name' | 'plugin'>;
   content: readonly PagePart[];
   /** Whose tab it is. */
-  object: FrameObject | undefined;
+  object: TargetObject | undefined;
 }
 
 /** The parts of a page of a plugin, without code of the plugin: what they show and do is what the user may. */
@@ -28,13 +28,13 @@ export default function PageContent({ page, content, object }: PageContentProps)
   return (
     <div className="page-content">
       {parts.map((part, at) => (
-        <Part key={`${at} ${part.form?.model}`} page={page} part={part} />
+        <Part key={`${at} ${part.form?.model}`} page={page} part={part} object={object} />
       ))}
     </div>
   );
 }
 
-function Part({ page, part }: { page: string; part: PagePart }) {
+function Part({ page, part, object }: Omit<PageContentProps, 'content'> & { part: PagePart }) {
   const { title, text, list, form, plot, buttons } = part;
   const id = useId();
   return (
@@ -54,7 +54,7 @@ function Part({ page, part }: { page: string; part: PagePart }) {
       {plot === undefined ? undefined : (
         <WithModel name={plot.model}>{(model) => <ContentPlot model={model} plot={plot} />}</WithModel>
       )}
-      {buttons === undefined ? undefined : <ContentButtons page={page} buttons={buttons} />}
+      {buttons === undefined ? undefined : <ContentButtons page={page} buttons={buttons} object={object} />}
     </section>
   );
 }
@@ -68,11 +68,11 @@ function WithModel({ name, children }: { name: string; children: (model: ModelIn
   return model === undefined ? <p className="note">{texts.list.unknown(name)}</p> : children(model);
 }
 
-/** The part with the name of the object for `{name}`, in conditions and paths; what is namespaced is of its namespace. */
-function partOf({ name, namespace }: FrameObject, part: PagePart): PagePart {
-  const { list, form, plot, buttons } = part;
+/** The part with the name of the object for `{name}` in conditions; what is namespaced is of its namespace. */
+function partOf({ name, namespace }: TargetObject, part: PagePart): PagePart {
+  const { list, form, plot } = part;
   const named = (text: string): string => text.replaceAll('{name}', name);
-  const within = namespace === undefined ? {} : { namespace };
+  const within = namespace === '' ? {} : { namespace };
   const selected = <T extends Omit<ListSpec, 'model'>>(spec: T): T => ({
     ...within,
     ...spec,
@@ -84,13 +84,5 @@ function partOf({ name, namespace }: FrameObject, part: PagePart): PagePart {
     ...(list === undefined ? {} : { list: selected(list) }),
     ...(plot === undefined ? {} : { plot: selected(plot) }),
     ...(form === undefined ? {} : { form: { ...within, ...form } }),
-    ...(buttons === undefined
-      ? {}
-      : {
-          buttons: buttons.map((button) => ({
-            ...button,
-            path: button.path.replaceAll('{name}', encodeURIComponent(name)),
-          })),
-        }),
   };
 }

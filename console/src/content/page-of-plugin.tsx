@@ -1,6 +1,7 @@
 import { useTitle } from '../interface/use-title.ts';
 import type { PagePlace } from '../frame/plugin-pages.ts';
-import { PluginPageBody, usePluginPage } from './plugin-page-body.tsx';
+import { usePluginPage } from '../frame/use-plugin-page.ts';
+import { PluginPageBody } from './plugin-page-body.tsx';
 
 /** A page of a plugin in a page of its own, of the console or the user center. */
 export default function PageOfPlugin({ name, place }: { name: string; place: PagePlace }) {

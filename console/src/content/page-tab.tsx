@@ -1,6 +1,7 @@
 import { useMemo } from 'react';
-import { apiVersionOf, type ModelInfo } from '../server/model-info.ts';
-import { PluginPageBody, usePluginPage } from './plugin-page-body.tsx';
+import { usePluginPage } from '../frame/use-plugin-page.ts';
+import type { ModelInfo } from '../server/model-info.ts';
+import { PluginPageBody } from './plugin-page-body.tsx';
 
 interface PageTabProps {
   page: string;
@@ -12,14 +13,6 @@ interface PageTabProps {
 
 /** A page of a plugin as a tab of an object. */
 export default function PageTab({ page, model, namespace, name }: PageTabProps) {
-  const object = useMemo(
-    () => ({
-      apiVersion: apiVersionOf(model),
-      kind: model.kind,
-      ...(namespace === '' ? {} : { namespace }),
-      name,
-    }),
-    [model, namespace, name],
-  );
+  const object = useMemo(() => ({ model, namespace, name }), [model, namespace, name]);
   return <PluginPageBody shown={usePluginPage(page, 'objectTab')} object={object} />;
 }

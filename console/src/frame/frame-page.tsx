@@ -12,18 +12,25 @@ interface FramePageProps {
   page: PluginPage;
   /** Whose tab it is. */
   object?: FrameObject | undefined;
+  /** What the user has chosen for an action. */
+  objects?: readonly FrameObject[] | undefined;
   /** May the frame have a place in the address of the console? Default false. */
   hasPlace?: boolean;
+  /** Would something be lost with the frame? */
+  onUnsaved?: (isUnsaved: boolean) => void;
+  /** The page has done its work. Default: it stays. */
+  onClose?: (() => void) | undefined;
 }
 
 /** A page of a plugin in a frame. It stays as it is while something is not saved. */
-export function FramePage({ page, object, hasPlace = false }: FramePageProps) {
+export function FramePage({ page, object, objects, hasPlace = false, onUnsaved, onClose }: FramePageProps) {
   const [shown, setShown] = useState<PluginPage | undefined>(undefined);
   const [opened, setOpened] = useState(0);
   const [fault, setFault] = useState<FrameFault | undefined>(undefined);
   const [isUnsaved, setUnsaved] = useState(false);
   const [params, setParams] = useSearchParams();
   useUnsaved(isUnsaved);
+  useEffect(() => onUnsaved?.(isUnsaved), [isUnsaved, onUnsaved]);
 
   const open = (next: PluginPage): void => {
     setShown(next);
@@ -60,9 +67,11 @@ export function FramePage({ page, object, hasPlace = false }: FramePageProps) {
           page={shown}
           url={shown.url}
           object={object}
+          objects={objects}
           place={hasPlace ? (params.get('at') ?? '') : ''}
           onPlace={(at) => (hasPlace ? setParams(at === '' ? {} : { at }) : undefined)}
           onUnsaved={setUnsaved}
+          onClose={onClose}
           onFault={(next) => {
             setFault(next);
             setUnsaved(false);

@@ -12,9 +12,11 @@ export interface PluginFrameProps {
   /** Of its file. Another one is another frame: give the component a key. */
   url: string;
   object: FrameObject | undefined;
+  objects: readonly FrameObject[] | undefined;
   place: string;
   onPlace: (place: string) => void;
   onUnsaved: (isUnsaved: boolean) => void;
+  onClose: (() => void) | undefined;
   onFault: (fault: FrameFault) => void;
 }
 
@@ -29,7 +31,8 @@ interface Deletion {
  * A page of a plugin. It has no origin, and all that it reaches is the port; requests go to the server with its name.
  * Whoever changes what is in the frame gets no port: it is given away once, and closed when the frame loads again.
  */
-export function PluginFrame({ page, url, object, place, onPlace, onUnsaved, onFault }: PluginFrameProps) {
+export function PluginFrame(props: PluginFrameProps) {
+  const { page, url, object, objects, place, onPlace, onUnsaved, onClose, onFault } = props;
   const frame = useRef<HTMLIFrameElement>(null);
   const served = useRef<ServedPage | undefined>(undefined);
   const isLoaded = useRef(false);
@@ -59,10 +62,17 @@ export function PluginFrame({ page, url, object, place, onPlace, onUnsaved, onFa
       onHeight: (pixels) => setHeight(Math.min(heightPixels.max, Math.max(heightPixels.min, Math.ceil(pixels)))),
       onPlace,
       onUnsaved,
+      ...(onClose === undefined ? {} : { onClose }),
       onFault,
     });
+    const shown = {
+      look,
+      place,
+      ...(object === undefined ? {} : { object }),
+      ...(objects === undefined ? {} : { objects }),
+    };
     // No origin can be named: it has none.
-    window.postMessage({ type: pageProtocol, look, place, ...(object === undefined ? {} : { object }) }, '*', [port2]);
+    window.postMessage({ type: pageProtocol, ...shown }, '*', [port2]);
   };
   const answer = (may: boolean): void => {
     deletion?.answer(may);

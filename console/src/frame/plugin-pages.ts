@@ -11,20 +11,25 @@ const pageInfo = consoleModel('ConsolePage', 'consolepages');
 const pluginLabel = 'svc.run/plugin';
 const maxPages = 500;
 
-export type PagePlace = 'page' | 'overview' | 'objectTab' | 'userCenter';
+export type PagePlace = 'page' | 'overview' | 'objectTab' | 'objectAction' | 'command' | 'userCenter';
 
 /** As much of a ConsolePage as the console uses. */
 export interface PluginPage {
   name: string;
   title: string;
+  description: string | undefined;
   plugin: string;
   place: PagePlace;
-  /** Whose objects have the tab. */
+  /** Whose objects have the tab or the action. */
   model: string | undefined;
+  /** Is an action for one object at a time? */
+  isForOne: boolean;
   /** Of its frame; undefined before its plugin has started for the first time, and without a frame. */
   url: string | undefined;
   /** What the console itself shows, instead of a frame. */
   content: readonly PagePart[] | undefined;
+  /** What an action or a command sends, instead of a frame. */
+  action: PluginRequest | undefined;
 }
 
 /** One of text, list, form, plot and buttons. */
@@ -37,11 +42,15 @@ export interface PagePart {
   buttons?: readonly PageButton[];
 }
 
-/** Sends a POST to an endpoint. */
-export interface PageButton {
+export interface PageButton extends PluginRequest {
   label: string;
-  path: string;
+}
+
+/** A POST to an endpoint, or a merge patch of the object that it is about: either has a `path` or a `patch`. */
+export interface PluginRequest {
+  path?: string;
   body?: JsonObject;
+  patch?: JsonObject;
   confirm?: string;
   done?: string;
 }
@@ -50,11 +59,14 @@ interface PageObject {
   metadata: { name: string; labels?: Record<string, string> };
   spec: {
     title: string;
+    description?: string;
     order?: number;
     place?: PagePlace;
     model?: string;
+    objects?: 'one' | 'many';
     frame?: { file: string; hash?: string };
     content?: readonly PagePart[];
+    action?: PluginRequest;
   };
 }
 
@@ -85,10 +97,10 @@ function orderOf({ spec: { order = Infinity } }: PageObject): number {
 }
 
 function pageOf({ metadata: { name, labels }, spec }: PageObject): PluginPage {
-  const { title, place = 'page', model, frame, content } = spec;
+  const { title, description, place = 'page', model, objects, frame, content, action } = spec;
   const plugin = labels?.[pluginLabel] ?? '';
   const url = frame?.hash === undefined ? undefined : `/plugin-pages/${plugin}/${frame.hash}/${frame.file}`;
-  return { name, title, plugin, place, model, url, content };
+  return { name, title, description, plugin, place, model, isForOne: objects === 'one', url, content, action };
 }
 
 export function pageLink(name: string): string {

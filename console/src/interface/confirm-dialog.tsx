@@ -1,11 +1,12 @@
-import { useState } from 'react';
+import { useState, type ReactNode } from 'react';
 import { FailureNote } from './failure-note.tsx';
 import { PageDialog } from './page-dialog.tsx';
 import { texts } from '../texts/texts.ts';
 
 export interface Question {
   title: string;
-  text: string;
+  /** Words, or what else explains it. */
+  text: ReactNode;
   action: string;
   act: () => Promise<unknown>;
 }
@@ -28,7 +29,7 @@ export function ConfirmDialog({ question, onClose }: { question: Question; onClo
   };
   return (
     <PageDialog title={title} onClose={onClose}>
-      <p>{text}</p>
+      {typeof text === 'string' ? <p>{text}</p> : text}
       {failure === undefined ? undefined : <FailureNote failure={failure} />}
       <div className="buttons">
         <button type="button" className="button danger" aria-disabled={isBusy} onClick={() => void confirm()}>

@@ -15,8 +15,13 @@ export function useUnsaved(isUnsaved: boolean): void {
 
 /** May the page be left? Asks the user if something would be lost. */
 export function mayLeave(): boolean {
+  return holders.size === 0 || mayLose();
+}
+
+/** Asks the user whether what is not saved may be lost. */
+export function mayLose(): boolean {
   // oxlint-disable-next-line no-alert -- The browser's own question stops everything, as it must here.
-  return holders.size === 0 || window.confirm(texts.editor.leave);
+  return window.confirm(texts.editor.leave);
 }
 
 /** The same, for an address: another view of the same page loses nothing. */

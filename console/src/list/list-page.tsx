@@ -1,5 +1,7 @@
 import { useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { ActionsButton, ObjectActions, type ChosenObjects } from '../actions/object-actions.tsx';
+import { useObjectActions } from '../actions/plugin-actions.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { lazy } from '../interface/lazy.tsx';
@@ -58,6 +60,8 @@ function ModelList({ model }: { model: ModelInfo }) {
   const [isTooMany, setTooMany] = useState(false);
   const [dialog, setDialog] = useState<'delete' | 'change' | 'columns' | 'export' | 'views' | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
+  const actions = useObjectActions(model);
+  const [chosen, setChosen] = useState<ChosenObjects | undefined>(undefined);
   const previous = useRef<number | undefined>(undefined);
   const firstField = useRef<HTMLSelectElement>(null);
   const may = usePermissions(view.namespace);
@@ -143,6 +147,7 @@ function ModelList({ model }: { model: ModelInfo }) {
           <ActionButton kind="danger" onAction={() => setDialog('delete')} missingRule={ruleMissing('delete')}>
             {texts.list.remove}
           </ActionButton>
+          <ActionsButton model={model} namespace={view.namespace} actions={actions} rows={[...selection.values()]} />
           <button type="button" className="button plain" onClick={() => select(new Map())}>
             {texts.list.clear}
           </button>
@@ -177,12 +182,22 @@ function ModelList({ model }: { model: ModelInfo }) {
           }}
           linkOf={({ object }) => objectLink(model, object.metadata)}
           onOpen={({ object }) => navigate(objectLink(model, object.metadata))}
+          onMenu={
+            actions.length === 0 ? undefined : ({ object }, trigger) => setChosen({ rows: [object.metadata], trigger })
+          }
           hasNamespaces={model.namespaced && view.namespace === ''}
           sort={view.sort}
           sortKeyOf={({ name }) => facts.sortOf.get(name)}
           onSort={(key, options) => setView({ ...view, sort: toggleSort(view.sort, key, options) })}
         />
       )}
+      <ObjectActions
+        model={model}
+        namespace={view.namespace}
+        actions={actions}
+        chosen={chosen}
+        onClose={() => setChosen(undefined)}
+      />
       {dialog === 'delete' ? (
         <BulkDelete
           model={model}

@@ -23,6 +23,8 @@ export interface ObjectGridProps {
   selectable?: SelectableRows;
   linkOf: (row: TableRow) => string;
   onOpen: (row: TableRow) => void;
+  /** Opens the menu of a row, next to its button. Default: rows have none. */
+  onMenu?: ((row: TableRow, trigger: HTMLElement) => void) | undefined;
   hasNamespaces: boolean;
   sort: readonly string[];
   /** The index that sorts by a column, if there is one. */
@@ -50,7 +52,7 @@ const rowHeight = 36;
  * arrows move it. Source: WAI-ARIA Authoring Practices, Data Grid.
  */
 export function ObjectGrid(props: ObjectGridProps) {
-  const { columns, rowCount, row, onShow, place, isBusy, selectable, linkOf, onOpen, hasNamespaces } = props;
+  const { columns, rowCount, row, onShow, place, isBusy, selectable, linkOf, onOpen, onMenu, hasNamespaces } = props;
   const before = selectable === undefined ? 0 : 1;
   const { base } = useRouter();
   const scroller = useRef<HTMLDivElement>(null);
@@ -71,6 +73,7 @@ export function ObjectGrid(props: ObjectGridProps) {
       activate: (cell) => setActive((known) => (known.row === cell.row && known.column === cell.column ? known : cell)),
       select: (...given) => newest.current.selectable?.onSelect(...given),
       open: (chosen) => newest.current.onOpen(chosen),
+      menu: (chosen, trigger) => newest.current.onMenu?.(chosen, trigger),
     }),
     [],
   );
@@ -83,7 +86,8 @@ export function ObjectGrid(props: ObjectGridProps) {
     setActive(({ column }) => ({ row: 0, column }));
   }, [place]);
 
-  const columnCount = before + columns.length + (hasNamespaces ? 1 : 0);
+  const after = onMenu === undefined ? 0 : 1;
+  const columnCount = before + columns.length + (hasNamespaces ? 1 : 0) + after;
   const current = {
     row: Math.min(active.row, Math.max(0, rowCount - 1)),
     column: Math.min(active.column, columnCount - 1),
@@ -111,6 +115,8 @@ export function ObjectGrid(props: ObjectGridProps) {
   useShortcut('k', () => move(current));
   const onKeyDown = (event: KeyboardEvent): void => {
     if ((event.target as HTMLElement).closest('[role=columnheader]') !== null || event.altKey || event.metaKey) return;
+    // The button of a menu takes its own keys.
+    if ((event.key === 'Enter' || event.key === ' ') && isMenuButton(event.target)) return;
     // The focus moves with its object when others come above it.
     const from = cellOf(event.target as HTMLElement) ?? current;
     const target = targetOf(event, from, { rowCount, columnCount });
@@ -126,7 +132,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   return (
     <div
       ref={scroller}
-      className={selectable === undefined ? 'grid plain' : 'grid'}
+      className={classOf(props)}
       role="grid"
       tabIndex={rowCount === 0 ? 0 : -1}
       aria-label={props.label}
@@ -153,6 +159,7 @@ export function ObjectGrid(props: ObjectGridProps) {
               link={`${base}${linkOf(shown)}`}
               columns={columns}
               hasNamespaces={hasNamespaces}
+              menuColumn={after === 0 ? undefined : columnCount - 1}
               isSelected={isSelectedRow(shown, selectable)}
               activeColumn={current.row === index ? current.column : undefined}
               actions={actions}
@@ -162,6 +169,14 @@ export function ObjectGrid(props: ObjectGridProps) {
       </div>
     </div>
   );
+}
+
+function classOf({ selectable, onMenu }: ObjectGridProps): string {
+  return `grid${selectable === undefined ? ' plain' : ''}${onMenu === undefined ? '' : ' with-menu'}`;
+}
+
+function isMenuButton(target: EventTarget): boolean {
+  return target instanceof HTMLElement && target.closest('[aria-haspopup=menu]') !== null;
 }
 
 /** Undefined where rows cannot be selected. */
@@ -174,6 +189,7 @@ interface RowActions {
   activate: (cell: Cell) => void;
   select: (index: number, options: { range: boolean }) => void;
   open: (row: TableRow) => void;
+  menu: (row: TableRow, trigger: HTMLElement) => void;
 }
 
 interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'> {
@@ -181,6 +197,8 @@ interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'
   start: number;
   shown: TableRow;
   link: string;
+  /** Undefined where rows have no menu. */
+  menuColumn: number | undefined;
   isSelected: boolean | undefined;
   /** Of the cell in the order of the Tab key, if it is in this row. */
   activeColumn: number | undefined;
@@ -188,7 +206,7 @@ interface GridRowProps extends Pick<ObjectGridProps, 'columns' | 'hasNamespaces'
 }
 
 const GridRow = memo(function GridRow(props: GridRowProps) {
-  const { index, start, shown, link, columns, hasNamespaces, isSelected, activeColumn, actions } = props;
+  const { index, start, shown, link, columns, hasNamespaces, menuColumn, isSelected, activeColumn, actions } = props;
   const { name, deletionTimestamp } = shown.object.metadata;
   const before = isSelected === undefined ? 0 : 1;
   return (
@@ -243,11 +261,26 @@ const GridRow = memo(function GridRow(props: GridRowProps) {
           </div>
         );
       })}
+      {menuColumn === undefined ? undefined : (
+        <div role="gridcell" aria-colindex={menuColumn + 1} className="row-menu">
+          <button
+            type="button"
+            data-cell={`${index}:${menuColumn}`}
+            tabIndex={activeColumn === menuColumn ? 0 : -1}
+            aria-haspopup="menu"
+            aria-label={texts.actions.of(shown.object.metadata.name)}
+            onFocus={() => actions.activate({ row: index, column: menuColumn })}
+            onClick={({ currentTarget }) => actions.menu(shown, currentTarget)}
+          >
+            ⋯
+          </button>
+        </div>
+      )}
     </div>
   );
 });
 
-function GridHeader({ columns, hasNamespaces, selectable, sort, sortKeyOf, onSort }: ObjectGridProps) {
+function GridHeader({ columns, hasNamespaces, selectable, onMenu, sort, sortKeyOf, onSort }: ObjectGridProps) {
   const before = selectable === undefined ? 0 : 1;
   const [name, ...others] = columns;
   const shown: readonly (ShownColumn | undefined)[] = hasNamespaces ? [name, undefined, ...others] : columns;
@@ -288,6 +321,14 @@ function GridHeader({ columns, hasNamespaces, selectable, sort, sortKeyOf, onSor
             </div>
           );
         })}
+        {onMenu === undefined ? undefined : (
+          <div
+            role="columnheader"
+            aria-colindex={before + shown.length + 1}
+            aria-label={texts.actions.open}
+            className="row-menu"
+          />
+        )}
       </div>
     </div>
   );

@@ -19,7 +19,7 @@ import { DraftProblems } from './draft-problems.tsx';
 import { editableObject, editableText, readEditableText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
-import { useWarnings } from './use-warnings.ts';
+import { useWarnings } from '../interface/use-warnings.ts';
 
 const Difference = lazy(async () => ({ default: (await import('../editor/difference.tsx')).Difference }));
 

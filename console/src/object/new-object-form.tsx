@@ -17,7 +17,7 @@ import { DraftProblems } from './draft-problems.tsx';
 import { readText } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
-import { useWarnings } from './use-warnings.ts';
+import { useWarnings } from '../interface/use-warnings.ts';
 
 interface NewObjectFormProps {
   model: ModelInfo;

@@ -1,6 +1,8 @@
 import type { AnyObject, Stored } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
+import { ActionsButton } from '../actions/object-actions.tsx';
+import { useObjectActions } from '../actions/plugin-actions.ts';
 import { usePluginPages } from '../frame/plugin-pages.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
@@ -60,6 +62,7 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
   const [, navigate] = useLocation();
   const view = editorView(params.get('tab'));
   const pages = usePluginPages('objectTab').value?.filter((page) => page.model === modelName(model)) ?? [];
+  const actions = useObjectActions(model);
   const page = params.get('page') ?? undefined;
   const isOverview = view === undefined && page === undefined;
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
@@ -81,7 +84,12 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
         <h1>{name}</h1>
         <StreamNote stream={stream} />
         <SnippetAction request={{ model, namespace, name }} />
-        {object === undefined ? undefined : <DeleteAction model={model} object={object} />}
+        {object === undefined ? undefined : (
+          <>
+            <ActionsButton model={model} namespace={namespace} actions={actions} rows={[object.metadata]} />
+            <DeleteAction model={model} object={object} />
+          </>
+        )}
       </div>
       {failure === undefined || !isServed ? undefined : <FailureNote failure={failure} />}
       {isGone && isServed ? <GoneNote /> : undefined}

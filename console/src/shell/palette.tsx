@@ -1,9 +1,12 @@
 import { useState } from 'react';
 import { Autocomplete, Input, Menu, MenuItem, SearchField } from 'react-aria-components';
 import { useLocation, useSearchParams } from 'wouter';
-import { pageLink, usePluginPages } from '../frame/plugin-pages.ts';
+import { useCommands as usePluginCommands } from '../actions/plugin-actions.ts';
+import { pageLink, usePluginPages, type PluginPage } from '../frame/plugin-pages.ts';
+import { rightOf } from '../frame/plugin-request.ts';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { models } from '../server/discovery.ts';
+import { missingRule } from '../server/missing-rule.ts';
 import { modelName } from '../server/model-info.ts';
 import { useObservable } from '../server/observable.ts';
 import { usePermissions } from '../server/permissions.ts';
@@ -16,17 +19,30 @@ interface Command {
   text: string;
   /** What else finds it. */
   words: string;
+  /** Why it does nothing. */
+  reason?: string | undefined;
   act: () => void;
 }
 
 /** They fit on a small screen; who looks for another types more. */
 const maxShown = 12;
 
+interface PaletteProps extends CommandTargets {
+  onClose: () => void;
+}
+
+/** What is shown by the shell, not by a place of its own. */
+interface CommandTargets {
+  onKeys: () => void;
+  /** A command of a plugin. */
+  onCommand: (page: PluginPage) => void;
+}
+
 /** Every place and action by its name. */
-export default function Palette({ onClose, onKeys }: { onClose: () => void; onKeys: () => void }) {
+export default function Palette({ onClose, ...others }: PaletteProps) {
   const [search, setSearch] = useState('');
   const wanted = search.toLowerCase().split(' ');
-  const found = useCommands(onKeys).filter((command) => {
+  const found = useCommands(others).filter((command) => {
     const text = `${command.text} ${command.words}`.toLowerCase();
     return wanted.every((word) => text.includes(word));
   });
@@ -42,17 +58,24 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
           items={found.slice(0, maxShown)}
           renderEmptyState={() => <p>{texts.palette.none}</p>}
         >
-          {({ id, text, words, act }) => (
+          {({ id, text, words, reason, act }) => (
             <MenuItem
               id={id}
-              className="menu-item"
+              className={reason === undefined ? 'menu-item' : 'menu-item off'}
               textValue={`${text} ${words}`}
               onAction={() => {
+                if (reason !== undefined) return;
                 onClose();
                 act();
               }}
             >
-              {text} <small>{words}</small>
+              <bdi>{text}</bdi> <small>{words}</small>
+              {reason === undefined ? undefined : (
+                <>
+                  <br />
+                  <small>{reason}</small>
+                </>
+              )}
             </MenuItem>
           )}
         </Menu>
@@ -61,11 +84,13 @@ export default function Palette({ onClose, onKeys }: { onClose: () => void; onKe
   );
 }
 
-function useCommands(onKeys: () => void): Command[] {
+function useCommands({ onKeys, onCommand }: CommandTargets): Command[] {
   const [, navigate] = useLocation();
   const [params] = useSearchParams();
   const namespace = params.get('ns') ?? '';
   const may = usePermissions(namespace);
+  const mayAnywhere = usePermissions('');
+  const commands = usePluginCommands();
   const all = useObservable(models) ?? [];
   const views = useObservable(savedViews).value;
   const { value: pages = [] } = usePluginPages('page');
@@ -81,7 +106,7 @@ function useCommands(onKeys: () => void): Command[] {
     ...pages.map(({ name, title, plugin }) => ({
       id: `page ${name}`,
       text: title,
-      words: plugin,
+      words: texts.frame.ofPlugin(plugin),
       act: () => navigate(pageLink(name)),
     })),
     { id: 'keys', text: texts.palette.keys, words: '', act: onKeys },
@@ -107,5 +132,16 @@ function useCommands(onKeys: () => void): Command[] {
         words: model.plural,
         act: () => navigate(newLink(model, model.namespaced ? namespace : '')),
       })),
+    // After what the console itself offers.
+    ...commands.map((page) => {
+      const right = page.action === undefined ? undefined : rightOf(page.action, undefined);
+      return {
+        id: `command ${page.name}`,
+        text: page.title,
+        words: [texts.frame.ofPlugin(page.plugin), page.description].filter(Boolean).join(' · '),
+        reason: right === undefined || mayAnywhere(right) ? undefined : texts.navigation.noRight(missingRule(right)),
+        act: () => onCommand(page),
+      };
+    }),
   ];
 }

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react';
 import { Route, Switch, useLocation } from 'wouter';
-import { followPluginPages } from '../frame/plugin-pages.ts';
+import { followPluginPages, type PluginPage as PageInfo } from '../frame/plugin-pages.ts';
 import { FailureNote } from '../interface/failure-note.tsx';
 import { lazy } from '../interface/lazy.tsx';
 import { PartBoundary } from '../interface/part-boundary.tsx';
@@ -32,12 +32,14 @@ const loadingDialog = <div role="dialog" hidden />;
 const Palette = lazy(() => import('./palette.tsx'), loadingDialog);
 const KeyList = lazy(() => import('./key-list.tsx'), loadingDialog);
 const AccountDialog = lazy(() => import('./account-dialog.tsx'), loadingDialog);
+const ActionDialog = lazy(() => import('../actions/action-dialog.tsx'), loadingDialog);
 
 /** What surrounds every page: navigation, search and commands, keys. */
 export function Shell({ user }: { user: SessionUser }) {
   const [location, navigate] = useLocation();
   const [isNavigationOpen, setNavigationOpen] = useState(false);
   const [dialog, setDialog] = useState<'palette' | 'keys' | 'account' | undefined>(undefined);
+  const [command, setCommand] = useState<PageInfo | undefined>(undefined);
   const known = useObservable(models);
   const [failure, setFailure] = useState<unknown>(undefined);
 
@@ -118,8 +120,13 @@ export function Shell({ user }: { user: SessionUser }) {
           </PartBoundary>
         )}
       </main>
-      <PartBoundary place={dialog ?? ''}>
-        {dialog === 'palette' ? <Palette onClose={close} onKeys={() => setDialog('keys')} /> : undefined}
+      <PartBoundary place={dialog ?? command?.name ?? ''}>
+        {dialog === 'palette' ? (
+          <Palette onClose={close} onKeys={() => setDialog('keys')} onCommand={setCommand} />
+        ) : undefined}
+        {command === undefined ? undefined : (
+          <ActionDialog page={command} rows={[]} onClose={() => setCommand(undefined)} />
+        )}
         {dialog === 'keys' ? <KeyList onClose={close} /> : undefined}
         {dialog === 'account' ? (
           <AccountDialog user={user} onClose={close}>

@@ -1,4 +1,5 @@
 import { access } from './en/access.ts';
+import { actions } from './en/actions.ts';
 import { apply } from './en/apply.ts';
 import { bulk } from './en/bulk.ts';
 import { columns } from './en/columns.ts';
@@ -33,6 +34,7 @@ export const en = {
   skipToContent: 'Skip to the content',
 
   access,
+  actions,
 
   login: {
     title: 'Log in',

@@ -8,30 +8,43 @@ const texts: JsonSchema = { type: 'array', maxItems: 100, items: { type: 'string
 const { model, namespace, fields, labels } = listFields;
 const title: JsonSchema = { type: 'string', minLength: 1, maxLength: 100 };
 
+/** What a button or an action sends: the plugin chose it, so it goes in the name of the page. */
+const requestFields: Readonly<Record<string, JsonSchema>> = {
+  path: {
+    type: 'string',
+    maxLength: 1024,
+    pattern:
+      '^/apis/((uc|console)\\.)?api\\.[a-z0-9.-]+/[a-z0-9]+(/([A-Za-z0-9_][A-Za-z0-9._-]*|\\{(name|namespace)\\}))+$',
+    description:
+      'An endpoint of the plugin, to which it sends a POST. On a tab, and for an action, {name} and {namespace} are those of the object.',
+  },
+  body: {
+    type: 'object',
+    'x-kubernetes-preserve-unknown-fields': true,
+    description: 'What it sends to path. Default: nothing.',
+  },
+  patch: {
+    type: 'object',
+    minProperties: 1,
+    properties: { metadata: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+    'x-kubernetes-preserve-unknown-fields': true,
+    description: 'Instead of path, on a tab and for an action: a merge patch of the object.',
+  },
+  confirm: { type: 'string', minLength: 1, maxLength: 1000, description: 'Asked before it is sent.' },
+  done: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 1000,
+    description: 'Said after it, unless the answer has a message.',
+  },
+};
+const oneRequest = [{ required: ['path'] }, { required: ['patch'] }];
+
 const button: JsonSchema = {
   type: 'object',
-  required: ['label', 'path'],
-  properties: {
-    label: title,
-    path: {
-      type: 'string',
-      maxLength: 1024,
-      pattern: '^/apis/((uc|console)\\.)?api\\.[a-z0-9.-]+/[a-z0-9]+(/([A-Za-z0-9_][A-Za-z0-9._-]*|\\{name\\}))+$',
-      description: 'An endpoint of the plugin, to which it sends a POST. On a tab, {name} is the name of the object.',
-    },
-    body: {
-      type: 'object',
-      'x-kubernetes-preserve-unknown-fields': true,
-      description: 'What it sends. Default: nothing.',
-    },
-    confirm: { type: 'string', minLength: 1, maxLength: 1000, description: 'Asked before it is sent.' },
-    done: {
-      type: 'string',
-      minLength: 1,
-      maxLength: 1000,
-      description: 'Said after it, unless the answer has a message.',
-    },
-  },
+  required: ['label'],
+  oneOf: oneRequest,
+  properties: { label: title, ...requestFields },
 };
 
 const content: JsonSchema = {
@@ -72,7 +85,7 @@ const content: JsonSchema = {
 const spec: JsonSchema = {
   type: 'object',
   required: ['title'],
-  oneOf: [{ required: ['frame'] }, { required: ['content'] }],
+  oneOf: [{ required: ['frame'] }, { required: ['content'] }, { required: ['action'] }],
   properties: {
     title: { ...title, description: 'What people call it.' },
     description: { type: 'string', maxLength: 1000 },
@@ -102,12 +115,23 @@ const spec: JsonSchema = {
     },
     place: {
       type: 'string',
-      enum: ['page', 'overview', 'objectTab', 'userCenter'],
+      enum: ['page', 'overview', 'objectTab', 'objectAction', 'command', 'userCenter'],
       description:
-        'A page of its own, a part of the overview, a tab of each object of a model, a page of the user center. Default: page.',
+        'A page of its own, a part of the overview, a tab of each object of a model, an action of objects of a model, a command of the palette, a page of the user center. Default: page.',
     },
-    model: { ...model, description: 'Whose objects have the tab: posts.blog.example.com.' },
+    model: { ...model, description: 'Whose objects have the tab or the action: posts.blog.example.com.' },
+    objects: {
+      type: 'string',
+      enum: ['one', 'many'],
+      description: 'Whether an action is for one object only, or for selected ones, too. Default: many.',
+    },
     content,
+    action: {
+      type: 'object',
+      oneOf: oneRequest,
+      properties: requestFields,
+      description: 'What an action or a command sends, without code of the plugin; an action, once for each object.',
+    },
     rules: {
       type: 'array',
       maxItems: 50,

@@ -8,9 +8,11 @@ export interface ConsolePageSpec {
   /** Pages with a number come first, in its order. */
   order?: number;
   /** Default: `page`. */
-  place?: 'page' | 'overview' | 'objectTab' | 'userCenter';
-  /** Whose objects have the tab. */
+  place?: 'page' | 'overview' | 'objectTab' | 'objectAction' | 'command' | 'userCenter';
+  /** Whose objects have the tab or the action. */
   model?: string;
+  /** Of an action; default `many`. */
+  objects?: 'one' | 'many';
   /** Code of the plugin; else there is `content`. */
   frame?: {
     /** Of `ui/` in the plugin's folder, or made from `pages/`: `board.html`. */
@@ -20,6 +22,8 @@ export interface ConsolePageSpec {
   };
   /** Parts that the console itself shows. */
   content?: JsonObject[];
+  /** What an action or a command sends: a POST to an endpoint of the plugin, or a merge patch of each object. */
+  action?: JsonObject;
   /** What requests of the page may do, of what its user may do. Default: nothing. */
   rules?: PolicyRule[];
 }

@@ -1,6 +1,7 @@
-import { apiGroupOf, isJsonObject, type JsonObject } from '#pkg/apimachinery/index';
-import { consolePageKind, consolePageType, doNotOverwriteLabel } from '#pkg/apis/index';
+import { isJsonObject, type JsonObject } from '#pkg/apimachinery/index';
+import { doNotOverwriteLabel } from '#pkg/apis/index';
 import { formatPlace, type PresetObject } from '../preset/preset-object.ts';
+import { specOfPage } from './page-actions.ts';
 import type { PluginFiles } from './plugin-files.ts';
 import { newPagesInvalid } from './read-plugin-files.ts';
 
@@ -12,9 +13,8 @@ import { newPagesInvalid } from './read-plugin-files.ts';
 export function withFrameHashes(presets: readonly PresetObject[], files: PluginFiles): PresetObject[] {
   return presets.map((preset) => {
     const { object } = preset;
-    if (object.kind !== consolePageKind || apiGroupOf(object.apiVersion) !== consolePageType.group) return preset;
-    const { spec } = object;
-    const frame = isJsonObject(spec) ? spec['frame'] : undefined;
+    const spec = specOfPage(preset);
+    const frame = spec?.['frame'];
     if (!isJsonObject(frame)) return preset;
     const { file } = frame;
     if (typeof file !== 'string' || !files.has(file))
@@ -27,7 +27,7 @@ export function withFrameHashes(presets: readonly PresetObject[], files: PluginF
         formatPlace(preset),
         `a page with a frame cannot have the label ${doNotOverwriteLabel}: it changes with its files`,
       );
-    const withHash: JsonObject = { ...(spec as JsonObject), frame: { ...frame, hash: files.hash } };
+    const withHash: JsonObject = { ...spec, frame: { ...frame, hash: files.hash } };
     return { ...preset, object: { ...object, spec: withHash } as PresetObject['object'] };
   });
 }

@@ -19,6 +19,15 @@ export interface PluginTestOptions {
   postgres?: TestEnvOptions['postgres'];
 }
 
+/** An object on which an action of the plugin is tried. */
+export interface ChosenObject {
+  apiVersion: string;
+  kind: string;
+  /** Absent for a model without namespaces. */
+  namespace?: string;
+  name: string;
+}
+
 /** A server on which the plugin is started, and nothing else. */
 export interface PluginTest {
   env: TestEnv;
@@ -26,10 +35,11 @@ export interface PluginTest {
   client: Client;
   /**
    * Where a browser shows the `ConsolePage` of this name as the console does: in a frame without an origin, whose
-   * requests may do what the rules of the page allow. `confirm` asks before a deletion.
+   * requests may do what the rules of the page allow. `confirm` asks before a deletion. An action gets
+   * `objects`.
    * @throws StatusError without such a page
    */
-  urlOf(page: string): Promise<string>;
+  urlOf(page: string, options?: { objects?: readonly ChosenObject[] }): Promise<string>;
   stop(): Promise<void>;
 }
 
@@ -110,12 +120,12 @@ export async function startPluginTest({
   return {
     env,
     client,
-    urlOf: async (name) => {
+    urlOf: async (name, { objects } = {}) => {
       const { metadata, spec } = await client.get(consolePageType, { namespace: '', name });
       if (spec.frame === undefined) throw new Error(`the page ${name} has no frame: the console itself shows it`);
       const plugin = metadata.labels?.['svc.run/plugin'] ?? '';
       const file = `/plugin-pages/${plugin}/${spec.frame.hash ?? ''}/${spec.frame.file}`;
-      const facts = { page: name, file, token: env.token };
+      const facts = { page: name, file, token: env.token, objects };
       return `${env.url}${windowPrefix}/window.html#${encodeURIComponent(JSON.stringify(facts))}`;
     },
     stop,

@@ -10,7 +10,7 @@ export interface PageLook {
   colors: Readonly<Record<string, string>>;
 }
 
-/** The object whose tab a page is. */
+/** An object whose tab a page is, or that a user has chosen for an action. */
 export interface FrameObject {
   apiVersion: string;
   kind: string;
@@ -35,6 +35,7 @@ export type MessageToHost =
   | { type: 'height'; pixels: number }
   | { type: 'place'; place: string }
   | { type: 'unsaved'; isUnsaved: boolean }
+  | { type: 'close' }
   | { type: 'alive' };
 
 export type MessageToPage =

@@ -14,6 +14,8 @@ export interface OpenPage {
   server: ServerConnection;
   /** On a tab of an object: which. */
   object: FrameObject | undefined;
+  /** For an action: those that the user has chosen, at least one. Empty elsewhere. */
+  objects: readonly FrameObject[];
   /** Within the page, as the address of the console has it: '' at first. */
   place: string;
   /** Calls the function with each place that the user goes to. */
@@ -22,6 +24,8 @@ export interface OpenPage {
   goTo(place: string): void;
   /** Whether something would be lost if the page were closed: the console then asks. */
   setUnsaved(isUnsaved: boolean): void;
+  /** Closes the dialog of an action or a command, when its work is done. Elsewhere it does nothing. */
+  close(): void;
   /** Calls the function when the console looks another way. The page has its colors and language already. */
   onLook(listener: (look: PageLook) => void): void;
 }
@@ -46,6 +50,7 @@ interface ShownPage {
   look: PageLook;
   place: string;
   object?: FrameObject;
+  objects?: readonly FrameObject[];
 }
 
 interface FirstMessage {
@@ -72,7 +77,7 @@ export function openPage(): Promise<OpenPage> {
   });
 }
 
-function openPort(frame: FrameWindow, port: PagePort, { look, place, object }: ShownPage): OpenPage {
+function openPort(frame: FrameWindow, port: PagePort, { look, place, object, objects = [] }: ShownPage): OpenPage {
   const root = frame.document.documentElement;
   const onLook: ((look: PageLook) => void)[] = [];
   const onPlace: ((place: string) => void)[] = [];
@@ -88,6 +93,7 @@ function openPort(frame: FrameWindow, port: PagePort, { look, place, object }: S
   const page: OpenPage = {
     server: connect({ fetch: requests.fetch, credential: () => undefined, fieldManager: 'svc-page' }),
     object,
+    objects,
     place,
     onPlace: (listener) => void onPlace.push(listener),
     goTo: (next) => {
@@ -95,6 +101,7 @@ function openPort(frame: FrameWindow, port: PagePort, { look, place, object }: S
       post({ type: 'place', place: next });
     },
     setUnsaved: (isUnsaved) => post({ type: 'unsaved', isUnsaved }),
+    close: () => post({ type: 'close' }),
     onLook: (listener) => void onLook.push(listener),
   };
   port.addEventListener('message', ({ data }) => {

@@ -19,6 +19,8 @@ const note = {
   metadata: { name: 'one', uid: 'u', resourceVersion: '5' },
 };
 
+const chosen = { apiVersion: 'a.example.com/v1', kind: 'Note', name: 'one' };
+
 interface Ends {
   page: OpenPage;
   served: ServedPage;
@@ -51,6 +53,7 @@ async function start(options: Partial<ServePageOptions> = {}): Promise<Ends> {
     onHeight: (pixels) => void heard.push({ pixels }),
     onPlace: (place) => void heard.push({ place }),
     onUnsaved: (isUnsaved) => void heard.push({ isUnsaved }),
+    onClose: () => void heard.push('closed'),
     onFault: (fault) => void faults.push(fault),
     ...options,
   });
@@ -75,7 +78,7 @@ async function start(options: Partial<ServePageOptions> = {}): Promise<Ends> {
   });
   const opening = openPage();
   const hello = (source: unknown, type: string): Event =>
-    Object.assign(new Event('message'), { source, data: { type, look, place: 'a' }, ports: [port] });
+    Object.assign(new Event('message'), { source, data: { type, look, place: 'a', objects: [chosen] }, ports: [port] });
   // Others may speak to the page, too.
   target.dispatchEvent(hello({}, pageProtocol));
   target.dispatchEvent(hello(frame.parent, 'another'));
@@ -103,8 +106,10 @@ test('a page asks the server by its host, which sends only what it should', asyn
   expect(sent).toEqual(['GET /apis/a.example.com/v1/notes/one', expect.stringContaining('POST /apis/')]);
   page.goTo('b');
   page.setUnsaved(true);
-  await until(() => heard.length === 3);
-  expect([page.place, heard]).toEqual(['b', [{ pixels: 300 }, { place: 'b' }, { isUnsaved: true }]]);
+  page.close();
+  await until(() => heard.length === 4);
+  expect([page.place, heard]).toEqual(['b', [{ pixels: 300 }, { place: 'b' }, { isUnsaved: true }, 'closed']]);
+  expect([page.object, page.objects]).toEqual([undefined, [chosen]]);
 });
 
 test('a deletion is asked of the user, at most 20 times', async () => {

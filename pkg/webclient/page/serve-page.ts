@@ -13,6 +13,8 @@ export interface ServePageOptions {
   onHeight: (pixels: number) => void;
   onPlace: (place: string) => void;
   onUnsaved: (isUnsaved: boolean) => void;
+  /** The work of the page is done. Default: nothing happens. */
+  onClose?: () => void;
   /** Called once; the port is closed then. */
   onFault: (fault: PageFault) => void;
   /** Between two questions whether the page still answers. Milliseconds; default 5 s. */
@@ -138,6 +140,9 @@ class PageHost {
       case 'unsaved':
         if (typeof isUnsaved !== 'boolean') return false;
         this.#options.onUnsaved(isUnsaved);
+        return true;
+      case 'close':
+        this.#options.onClose?.();
         return true;
       case 'more':
       case 'abort':

@@ -182,6 +182,7 @@ test('a hostile page reaches nothing but what its rules name', async () => {
       expect(Object.entries(others).filter(([, outcome]) => outcome !== 'refused')).toEqual([]);
       expect(new URL(page.url()).pathname).toBe('/console/p/hostile');
       expect(page.context().pages()).toHaveLength(1);
+      expect(await frame.evaluate('[opened.object, opened.objects]')).toEqual([undefined, undefined]);
       expect(reached).toBe(0);
 
       // It leaves its place: first to elsewhere, which the browser refuses, then to another of its files.
@@ -439,4 +440,177 @@ test('pages have their places: the overview, a tab of an object, the user center
     await page.getByText('The plugin of this page has stopped.').waitFor();
     await page.getByRole('link', { name: 'The own' }).waitFor({ state: 'hidden' });
   });
+});
+
+test('actions of rows, of selected objects and of an object, and commands, under the name of their plugin', async () => {
+  await enable('blog', true);
+  const names = ['act-1', 'act-2', 'act-3'];
+  for (const name of names)
+    await site.api('POST', `${blog}/comments`, {
+      apiVersion: 'blog.example.com/v1',
+      kind: 'Comment',
+      metadata: { name },
+      spec: { post: 'welcome', author: 'cid', content: `Words of ${name}` },
+    });
+  const isApproved = async (name: string): Promise<unknown> =>
+    ((await site.api('GET', `${blog}/comments/${name}`)) as { spec: { approved: boolean } }).spec.approved;
+  const allow = (resourceNames: string[]): Promise<unknown> => {
+    const rules = [{ apiGroups: ['blog.example.com'], resources: ['comments'], verbs: ['patch'], resourceNames }];
+    return site.api('PATCH', `${consolePages}/blog-approve`, { spec: { rules } });
+  };
+  const { spec } = (await site.api('GET', `${consolePages}/hostile`)) as { spec: { frame: object } };
+  const addHostile = (name: string, more: object): Promise<unknown> =>
+    site.api('POST', consolePages, {
+      apiVersion: 'console.svc.run/v1alpha1',
+      kind: 'ConsolePage',
+      metadata: { name, labels: { 'svc.run/plugin': 'hostile' } },
+      spec: more,
+    });
+  const ofComments = { place: 'objectAction', model: 'comments.blog.example.com' };
+  const password = '/apis/api.hostile.example.com/v1/passwords';
+  const asked = 'svc console: your session has ended. Send your password?';
+  await addHostile('peek', { title: 'Peek', ...ofComments, frame: spec.frame });
+  await addHostile('fake', {
+    title: 'Delete',
+    ...ofComments,
+    objects: 'one',
+    action: { path: password, confirm: asked },
+  });
+  await addHostile('fake-go', { title: 'Go to Post', place: 'command', action: { path: password, confirm: asked } });
+
+  await site.visit('/g/blog.example.com/comments', async (page) => {
+    const menu = page.getByRole('menu');
+    const dialog = page.getByRole('dialog');
+    // By keys from the first row to its menu, and back.
+    await page.getByRole('gridcell', { name: 'Words of act-1' }).click();
+    await page.keyboard.press('End');
+    await page.keyboard.press('Enter');
+    await page.getByRole('menu', { name: 'Actions of act-1' }).waitFor();
+    expect(await menu.getByRole('group').allInnerTexts()).toEqual([
+      expect.stringMatching(/^plugin blog\s+Approve/),
+      expect.stringMatching(/^plugin hostile\s+(?:Delete\s+Peek|Peek\s+Delete)/),
+    ]);
+    await expectAccessible(page);
+    await page.keyboard.press('Enter');
+    await page.getByRole('dialog', { name: 'Approve (plugin blog)' }).getByText('Done: Approve').waitFor();
+    expect([await isApproved('act-1'), await isApproved('act-2')]).toEqual([true, false]);
+    await page.keyboard.press('Escape');
+    await pollUntil(() => page.evaluate(`document.activeElement?.getAttribute('aria-label') === 'Actions of act-1'`));
+
+    // Of several objects one fails, and is tried again.
+    await allow(['act-2']);
+    await page.getByRole('checkbox', { name: 'Select act-2' }).click();
+    await page.getByRole('checkbox', { name: 'Select act-3' }).click();
+    await page.getByRole('button', { name: 'Actions', exact: true }).click();
+    expect(await menu.getByRole('menuitem').allInnerTexts()).toEqual([
+      expect.stringMatching(/^Approve/),
+      expect.stringMatching(/^Peek/),
+    ]);
+    await menu.getByRole('menuitem', { name: 'Approve' }).click();
+    await dialog.getByText('It concerns 2 objects, one after the other:').waitFor();
+    await dialog.getByText('PATCH comments.blog.example.com {"spec":{"approved":true}}').waitFor();
+    await expectAccessible(page);
+    await dialog.getByRole('button', { name: 'Approve' }).click();
+    await dialog.getByText('Done for 1 object.').waitFor();
+    const failure = dialog.getByRole('listitem').filter({ hasText: 'act-3' });
+    await failure.getByText('the rules of the page "blog-approve" do not allow it').waitFor();
+    await allow([]);
+    await dialog.getByRole('button', { name: 'Try again with these' }).click();
+    await failure.waitFor({ state: 'hidden' });
+    await dialog.getByRole('button', { name: 'Close' }).click();
+    expect(await Promise.all(names.map(isApproved))).toEqual([true, true, true]);
+
+    // A frame is told what its user chose, and nothing else.
+    await page.getByRole('button', { name: 'Actions', exact: true }).click();
+    await menu.getByRole('menuitem', { name: 'Peek' }).click();
+    const peek = await frameOf(page, 'hostile.html');
+    await pollUntil(async () => (await peek.evaluate('typeof opened')) === 'object');
+    const object = (name: string): object => ({ apiVersion: 'blog.example.com/v1', kind: 'Comment', name });
+    expect(await peek.evaluate('[opened.object, opened.objects]')).toEqual([
+      undefined,
+      [object('act-2'), object('act-3')],
+    ]);
+    await peek.evaluate(`port.postMessage({ type: 'close' })`);
+    await dialog.waitFor({ state: 'hidden' });
+
+    // What a plugin asks is marked as its words, next to what is really sent.
+    await page.getByRole('button', { name: 'Actions of act-1' }).click();
+    await menu.getByRole('menuitem', { name: 'Delete' }).click();
+    const fake = page.getByRole('dialog', { name: 'Delete (plugin hostile)' });
+    await fake.getByText('The plugin hostile says:').waitFor();
+    await fake.getByText(`POST ${password}`).waitFor();
+    await fake.getByRole('button', { name: 'Cancel' }).click();
+
+    // Actions go with their plugin, while the list is open.
+    await site.api('DELETE', `${consolePages}/peek`);
+    await page.getByRole('button', { name: 'Actions of act-1' }).click();
+    await menu.getByRole('menuitem', { name: 'Delete' }).waitFor();
+    await menu.getByRole('menuitem', { name: 'Peek' }).waitFor({ state: 'hidden' });
+    await page.keyboard.press('Escape');
+
+    await site.api('PATCH', `${blog}/comments/act-1`, { spec: { approved: false } });
+    const palette = page.getByRole('dialog', { name: 'Go to a model, or do something' });
+    const search = palette.getByRole('searchbox');
+    await page.keyboard.press('Control+k');
+    await search.fill('go to post');
+    await palette.getByRole('menuitem', { name: 'Go to Post' }).nth(1).waitFor();
+    expect(await palette.getByRole('menuitem', { name: 'Go to Post' }).allInnerTexts()).toEqual([
+      'Go to Post posts',
+      'Go to Post plugin hostile',
+    ]);
+    await search.fill('approve all');
+    await palette.getByText('plugin blog').waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Enter');
+    const command = page.getByRole('dialog', { name: 'Approve all comments (plugin blog)' });
+    await command.getByText('Readers will see each comment that waits.').waitFor();
+    await command.getByText('POST /apis/console.api.blog.example.com/v1/comment-approvals').waitFor();
+    await command.getByRole('button', { name: 'Approve all comments' }).click();
+    await command.getByText(/^Comments approved: \d+$/).waitFor();
+    await page.keyboard.press('Escape');
+    expect(await isApproved('act-1')).toBe(true);
+
+    // An action with code, on the page of an object.
+    await site.api('PATCH', `${blog}/posts/welcome`, { spec: { publish: false } });
+    await page.goto(`${site.url}/console/g/blog.example.com/posts/-/welcome`);
+    await page.getByRole('button', { name: 'Actions', exact: true }).click();
+    await menu.getByRole('menuitem', { name: 'Publish' }).click();
+    const frame = page.frameLocator('iframe[title="Publish"]');
+    await frame.getByText('welcome').waitFor();
+    await expectAccessible(page);
+    await frame.getByRole('button', { name: 'Publish' }).click();
+    await dialog.waitFor({ state: 'hidden' });
+    expect(await site.api('GET', `${blog}/posts/welcome`)).toMatchObject({ spec: { publish: true } });
+
+    await page.keyboard.press('Control+k');
+    await search.fill('plugin hostile go');
+    await palette.getByRole('menuitem', { name: 'Go to Post' }).waitFor();
+    await site.api('DELETE', `${consolePages}/fake-go`);
+    await palette.getByText('Nothing has this name.').waitFor();
+  });
+
+  // Who may only look sees which rule is missing.
+  const word = await site.addUser('vera');
+  await site.api('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: 'vera' },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ kind: 'User', name: 'vera', apiGroup: 'rbac.authorization.k8s.io' }],
+  });
+  await site.visit(
+    '/g/blog.example.com/comments',
+    async (page) => {
+      await page.getByRole('button', { name: 'Actions of act-1' }).click();
+      const approve = page.getByRole('menuitem', { name: 'Approve' });
+      await approve.getByText('patch comments.blog.example.com act-1').waitFor();
+      await approve.click();
+      await page.keyboard.press('Escape');
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      await page.keyboard.press('Control+k');
+      await page.getByRole('dialog').getByRole('searchbox').fill('approve all');
+      await page.getByText('create comment-approvals.console.api.blog.example.com').waitFor();
+    },
+    { user: 'vera', password: word },
+  );
 });

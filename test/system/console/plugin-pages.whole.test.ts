@@ -74,6 +74,18 @@ beforeAll(async () => {
       'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
       'presets/page.yaml': pageOf('lost', 'lost.html'),
     }),
+    writePlugin('busy', {
+      'plugin.yaml': manifestOf('busy'),
+      'index.ts': `import { definePlugin } from '@svc/sdk'; export default definePlugin({});`,
+      'presets/commands.yaml': Array.from({ length: 21 }, (_, at) =>
+        JSON.stringify({
+          apiVersion: 'console.svc.run/v1alpha1',
+          kind: 'ConsolePage',
+          metadata: { name: `busy-${at}` },
+          spec: { title: 'Busy', place: 'command', action: { path: '/apis/api.board.example.com/v1/things' } },
+        }),
+      ).join('\n---\n'),
+    }),
   ]);
   const args = [`--svc.database.url=${databaseUrlOf(database)}`, `--svc.security.initial-admin-token=${token}`];
   served = await startServe(join(folder, 'data'), [...args, `--svc.plugins.dir=${join(folder, 'plugins')}`]);
@@ -222,11 +234,20 @@ describe('the files of the pages of a plugin', () => {
   });
 });
 
-test('a page whose file is missing stops the start of its plugin, and says so', async () => {
-  await pollUntil(async () => (await phaseOf('broken')) === 'Failed');
-  expect(JSON.stringify((await api('GET', `${plugins}/broken`)).json)).toContain(
+test.each([
+  [
+    'a page whose file is missing',
+    'broken',
     'presets/page.yaml, document 1: spec.frame.file: the plugin has no file \\"lost.html\\"',
-  );
+  ],
+  [
+    'one command too many',
+    'busy',
+    'presets/commands.yaml, document 21: spec.place: a plugin may have 20 commands, and no more',
+  ],
+])('%s stops the start of its plugin, which says so', async (_what, plugin, message) => {
+  await pollUntil(async () => (await phaseOf(plugin)) === 'Failed');
+  expect(JSON.stringify((await api('GET', `${plugins}/${plugin}`)).json)).toContain(message);
 });
 
 test('a page has a frame or content, and buttons that reach endpoints only', async () => {
@@ -263,6 +284,50 @@ test('a page has a frame or content, and buttons that reach endpoints only', asy
       'spec.content[0].buttons[0].path',
       'should match',
     ]);
+});
+
+test('an action or a command has its place, and says what it sends', async () => {
+  const causesOf = async (spec: object): Promise<unknown> => {
+    const page = JSON.parse(pageOf('wrong', 'a.html')) as { spec: object };
+    const body = { ...page, spec: { title: 'Wrong', ...spec } };
+    const { json } = await api('POST', `${pages}?dryRun=All`, body);
+    const { causes = [] } = (json as { details?: { causes: { field: string }[] } }).details ?? {};
+    return causes.map(({ field }) => field);
+  };
+  const path = '/apis/console.api.board.example.com/v1/things/{namespace}/{name}';
+  const patch = { spec: { isDone: true } };
+  const ofObjects = { place: 'objectAction', model: 'posts.blog.example.com' };
+  const frame = { file: 'a.html' };
+  const content = (button: object) => ({ content: [{ buttons: [{ label: 'Do it', ...button }] }] });
+  const rows: [object, string[]][] = [
+    [{ ...ofObjects, action: { path, confirm: 'Sure?', done: 'Done.' } }, []],
+    [{ ...ofObjects, action: { patch }, objects: 'one' }, []],
+    [{ ...ofObjects, frame }, []],
+    [{ place: 'command', frame }, []],
+    [{ place: 'command', action: { path: '/apis/api.board.example.com/v1/things', body: { a: 1 } } }, []],
+    [{ ...ofObjects, place: 'objectTab', ...content({ patch }) }, []],
+    [{ place: 'objectAction', action: { patch } }, ['spec.model']],
+    [{ place: 'command', model: 'posts.blog.example.com', frame }, ['spec.model']],
+    [{ place: 'command', objects: 'many', frame }, ['spec.objects']],
+    [{ place: 'command', action: { patch } }, ['spec.action.patch']],
+    [{ place: 'command', action: { path } }, ['spec.action.path']],
+    [{ place: 'page', action: { path: '/apis/api.board.example.com/v1/things' } }, ['spec.place']],
+    [{ ...ofObjects, content: [{ text: 'Words' }] }, ['spec.place']],
+    [content({ patch }), ['spec.content[0].buttons[0].patch']],
+    [{ ...ofObjects, action: { patch, body: {} } }, ['spec.action.body']],
+    [{ ...ofObjects, action: { patch: { spec: 'x'.repeat(10_000) } } }, ['spec.action.patch']],
+    [{ ...ofObjects, action: { patch: { metadata: 'x' } } }, ['spec.action.patch.metadata']],
+    [{ ...ofObjects, action: { patch: {} } }, ['spec.action.patch']],
+    [{ ...ofObjects, action: { path, patch } }, ['spec.action']],
+    [{ ...ofObjects, action: { confirm: 'Sure?' } }, ['spec.action']],
+    [{ ...ofObjects, action: { patch }, frame }, ['spec']],
+    [{ ...ofObjects, action: { path: '/api/v1/namespaces' } }, ['spec.action.path']],
+    [{ place: 'command', frame, title: 'Overview\u202e' }, ['spec.title']],
+    [{ place: 'command', frame, title: 'Overview\nplugin svc' }, ['spec.title']],
+    [{ place: 'command', frame, title: 'x'.repeat(101) }, ['spec.title']],
+    [{ ...ofObjects, action: { patch, confirm: 'x'.repeat(1001) } }, ['spec.action.confirm']],
+  ];
+  for (const [spec, fields] of rows) expect([spec, await causesOf(spec)]).toEqual([spec, fields]);
 });
 
 test('the rules of a page are those of a role', async () => {

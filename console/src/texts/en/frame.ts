@@ -1,5 +1,10 @@
 export const frame = {
   pages: 'Pages of plugins',
+  /** Of a page, an action or a command: the console says it, not the plugin. */
+  ofPlugin: (plugin: string) => (plugin === '' ? 'of no plugin' : `plugin ${plugin}`),
+  titleOf: (title: string, plugin: string) => `${title} (${plugin === '' ? 'of no plugin' : `plugin ${plugin}`})`,
+  says: (plugin: string) => (plugin === '' ? 'Its text:' : `The plugin ${plugin} says:`),
+  sends: 'What is sent:',
   unknown: (name: string) => `There is no page ${name}, or its plugin is not running.`,
   stopped:
     'The plugin of this page has stopped. What you have typed is still here, but cannot be saved until it runs again.',

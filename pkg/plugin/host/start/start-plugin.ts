@@ -7,6 +7,7 @@ import { refuseEndpointConflicts } from '../../endpoint/refuse-endpoint-conflict
 import type { PluginManifest } from '../../manifest/manifest.ts';
 import { registerModel } from '../../model/register-model.ts';
 import { withFrameHashes } from '../../pages/frame-presets.ts';
+import { refuseTooManyActions } from '../../pages/page-actions.ts';
 import type { PluginFiles } from '../../pages/plugin-files.ts';
 import { readPluginFiles } from '../../pages/read-plugin-files.ts';
 import { formatObject, type PresetObject } from '../../preset/preset-object.ts';
@@ -66,6 +67,7 @@ export function preparePlugin({ folder, main, spec }: PluginManifest, outDir: st
     // Of several failures the first of this order is told, whichever came first.
     const files = await parts[0];
     const presets = withFrameHashes(await parts[1], files);
+    refuseTooManyActions(presets);
     const bundle = await parts[2];
     const module = fileDigest(Buffer.from(JSON.stringify([spec, main, bundle.fingerprint])));
     return {

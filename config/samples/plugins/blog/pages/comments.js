@@ -1,7 +1,8 @@
 import { live } from '@svc/client';
 import { openPage } from '@svc/client/page';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
-import './comments.css';
+import './blog.css';
+import { element } from './dom/element.js';
 
 const Comment = { group: 'blog.example.com', version: 'v1', kind: 'Comment', plural: 'comments', namespaced: false };
 
@@ -49,13 +50,6 @@ async function main() {
     note.textContent = items.length === 0 ? 'No comment waits.' : '';
     rows.replaceChildren(...items.map(row));
   });
-}
-
-function element(name, attributes, ...content) {
-  const made = document.createElement(name);
-  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
-  made.append(...content);
-  return made;
 }
 
 void main();

@@ -2,7 +2,7 @@ import { pageProtocol, servePage } from '@svc/client/page';
 
 /** Shows a page of a plugin as the console does. What comes after # says which one, and in whose name. */
 function main() {
-  const { page, file, token } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
+  const { page, file, token, objects } = JSON.parse(decodeURIComponent(location.hash.slice(1)));
   const frame = document.createElement('iframe');
   frame.title = page;
   frame.src = file;
@@ -32,10 +32,11 @@ function main() {
       onHeight: (pixels) => (frame.style.height = `${pixels}px`),
       onPlace: (place) => history.replaceState(null, '', `?at=${encodeURIComponent(place)}${location.hash}`),
       onUnsaved: (isUnsaved) => (frame.dataset.unsaved = String(isUnsaved)),
+      onClose: () => (frame.dataset.closed = 'true'),
       onFault: close,
     });
     const place = new URLSearchParams(location.search).get('at') ?? '';
-    frame.contentWindow.postMessage({ type: pageProtocol, look: lookOfSystem(), place }, '*', [port2]);
+    frame.contentWindow.postMessage({ type: pageProtocol, look: lookOfSystem(), place, objects }, '*', [port2]);
   });
   document.querySelector('#root').append(frame, failure);
 }
