@@ -1,5 +1,6 @@
-import { lazy, type ComponentType } from 'react';
+import type { ComponentType } from 'react';
 import { pageLink, usePluginPages } from '../frame/plugin-pages.ts';
+import { lazy } from '../interface/lazy.tsx';
 import { texts } from '../texts/texts.ts';
 import { ProfilePage } from './profile-page.tsx';
 
