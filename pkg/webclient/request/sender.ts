@@ -86,8 +86,9 @@ export class RequestSender {
   /** Undefined with a credential, or without a session. */
   get browserSession(): BrowserSession | undefined {
     const { url = '', credential } = this.#options;
-    const csrfToken = this.#csrfToken ?? csrfTokenOfPage();
-    return credential !== undefined || csrfToken === undefined ? undefined : { url, csrfToken };
+    // A frame without an origin may not read cookies: it has a credential.
+    const csrfToken = credential === undefined ? (this.#csrfToken ?? csrfTokenOfPage()) : undefined;
+    return csrfToken === undefined ? undefined : { url, csrfToken };
   }
 
   /**

@@ -155,6 +155,29 @@ describe('a resource', () => {
   });
 });
 
+test('a connection with a credential reads no cookie, which a frame without an origin may not', async () => {
+  const page = globalThis as { document?: unknown };
+  page.document = {
+    get cookie(): string {
+      throw new Error('refused');
+    },
+  };
+  const sent: (string | undefined)[] = [];
+  const inFrame = connect({
+    credential: () => undefined,
+    fetch: (_url, init) => {
+      sent.push(init?.method);
+      return Promise.resolve(new Response('{}'));
+    },
+  });
+  try {
+    await inFrame.resource(postType).create(draft('x'));
+    expect(sent).toEqual(['POST']);
+  } finally {
+    delete page.document;
+  }
+});
+
 describe('over a bad network', () => {
   test('a write whose answer is lost is sent again, and happens once', async () => {
     const proxy = await NoisyProxy.start([env.url], 7, { ...noFaults, refused: 0.1, lostAnswer: 0.15 });
