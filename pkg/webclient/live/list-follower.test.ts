@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import { newExpired, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
+import { newExpired, newForbidden, type AnyObject, type ClientEvent, type ObjectList } from '#pkg/apimachinery/index';
 import type { ChangeSink } from '../live-source.ts';
 import { ListFollower, type LiveState } from './list-follower.ts';
 
@@ -74,6 +74,23 @@ test('a stream that ended is stale so long after its last sign of life, not afte
   follower.stop();
   await jest.advanceTimersByTimeAsync(maxSilenceMs);
   expect(states.filter(({ name }) => name === 'stale').length).toBe(1);
+});
+
+test('it stays stale for the reason that it had, and is told nothing once it is stopped', async () => {
+  const { follower, states, lists, follows } = start();
+  lists[0]!(empty);
+  await jest.advanceTimersByTimeAsync(0);
+  const { sink } = follows[0]!;
+  sink.live();
+  sink.behind(false);
+  const failure = newForbidden({ group: '', resource: 'notes' }, '', 'the test says so');
+  sink.behind(true, failure);
+  await jest.advanceTimersByTimeAsync(2 * maxSilenceMs);
+  expect(states.at(-1)).toMatchObject({ name: 'stale', failure });
+  const { length } = states;
+  follower.stop();
+  sink.behind(false);
+  expect([states.length, jest.getTimerCount()]).toEqual([length, 0]);
 });
 
 test('after 410 it is not live until it has listed again and follows', async () => {

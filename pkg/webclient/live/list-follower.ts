@@ -60,7 +60,9 @@ export class ListFollower<T extends AnyObject> implements ChangeSink<T> {
   }
 
   behind(isStale: boolean, failure?: StatusError): void {
+    if (this.#end.signal.aborted) return;
     this.#isLive = false;
+    clearTimeout(this.#silence);
     if (!isStale) this.#expectSign();
     this.#listener.enter(
       isStale ? { name: 'stale', staleSince: new Date(this.#lastSign), failure } : { name: 'catching up' },
