@@ -118,18 +118,14 @@ export class RequestSender {
    * @throws StatusError for every failure, or the reason of `limit`
    */
   open(call: OutgoingCall, limit: AbortController): Promise<Response> {
-    return this.#send({ ...call, signal: limit.signal }, (response) => response, limit);
+    return this.#send({ ...call, signal: limit.signal }, (response) => response, true);
   }
 
-  async #send<T>(
-    call: OutgoingCall,
-    read: (response: Response) => T | Promise<T>,
-    limit?: AbortController,
-  ): Promise<T> {
+  async #send<T>(call: OutgoingCall, read: (response: Response) => T | Promise<T>, isLeftOpen = false): Promise<T> {
     const { method, isRepeatable = true, signal } = call;
     const key = method !== 'GET' && isRepeatable ? randomKey() : undefined;
     for (let tries = 0; ; tries += 1) {
-      const result = await this.#try({ call, key, read, limit });
+      const result = await this.#try({ call, key, read, isLeftOpen });
       if (!(result instanceof StatusError)) return result;
       const seconds = retrySeconds(result, tries);
       if (!isRepeatable || tries === maxRetries || seconds > maxWaitSeconds) throw result;
@@ -139,10 +135,10 @@ export class RequestSender {
   }
 
   /** What `read` makes of the answer, or a failure after which another try may help. */
-  async #try<T>({ call, key, read, limit }: Try<T>): Promise<T | StatusError> {
+  async #try<T>({ call, key, read, isLeftOpen }: Try<T>): Promise<T | StatusError> {
     const { fetch: ask = fetch, credential, timeoutMs = 60_000 } = this.#options;
     const { method, signal, body, answerMs, warn = this.#options.warn } = call;
-    const own = limit ?? childOf(signal);
+    const own = childOf(signal);
     const began = Date.now();
     let isLate = false;
     const giveUp = (): void => {
@@ -179,8 +175,8 @@ export class RequestSender {
     } finally {
       mayHang = false;
       clearTimeout(timer);
-      // That of the caller is for the body, which is still to come.
-      if (limit === undefined) own.abort();
+      // Else the signal ends the body, which is still to come.
+      if (!isLeftOpen) own.abort();
     }
   }
 
@@ -210,7 +206,7 @@ interface Try<T> {
   call: OutgoingCall;
   key: string | undefined;
   read: (response: Response) => T | Promise<T>;
-  limit: AbortController | undefined;
+  isLeftOpen: boolean;
 }
 
 /** When to try again; infinite: not at all. A server that is away is asked after 0.2, 0.4 and 0.8 seconds. */
