@@ -22,9 +22,12 @@ export class PageFeed<T extends AnyObject> {
   #early: FeedUpdate[] = [];
   #follower: { sink: ChangeSink<T>; resolve: () => void; reject: (failure: StatusError) => void } | undefined;
   #isLost = false;
+  readonly #isCurrent: () => boolean;
   readonly #end = new AbortController();
 
-  constructor() {
+  /** `isCurrent`: does the page still have the session that it is asked for? */
+  constructor(isCurrent: () => boolean) {
+    this.#isCurrent = isCurrent;
     this.list = new Promise((resolve, reject) => {
       this.#resolveList = resolve;
       this.#rejectList = reject;
@@ -48,7 +51,7 @@ export class PageFeed<T extends AnyObject> {
 
   receive(update: FeedUpdate): void {
     const { items = [], resourceVersion, events = [], state, isExpired = false } = update;
-    if (isExpired) return this.lose();
+    if (isExpired || !this.#isCurrent()) return this.lose();
     if (this.#items !== undefined) {
       this.#items.push(...(items as Stored<T>[]));
       if (resourceVersion !== undefined) {
@@ -69,7 +72,7 @@ export class PageFeed<T extends AnyObject> {
     else if (state?.name === 'catching up') sink.behind(false);
   }
 
-  /** The worker has not kept it, or was silent, so that changes may be missing. */
+  /** The worker has not kept it, or was silent, so that changes may be missing, or the session is another one. */
   lose(wasSilent = false): void {
     const failure = newExpired('the worker has to be asked anew');
     this.#isLost = true;

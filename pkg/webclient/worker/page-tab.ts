@@ -66,11 +66,16 @@ export class PageTab {
     });
   }
 
-  /** Until the signal aborts. */
-  open<T extends AnyObject>(session: BrowserSession, selection: SentSelection, signal: AbortSignal): PageFeed<T> {
+  /** Until the signal aborts, or the session is no longer current. */
+  open<T extends AnyObject>(
+    session: BrowserSession,
+    selection: SentSelection,
+    signal: AbortSignal,
+    isCurrent: () => boolean,
+  ): PageFeed<T> {
     this.#lastId += 1;
     const id = this.#lastId;
-    const feed = new PageFeed<T>();
+    const feed = new PageFeed<T>(isCurrent);
     this.#feeds.set(id, feed as unknown as PageFeed<AnyObject>);
     if (this.#silence === undefined) this.#expectSign();
     this.#post({ type: 'open', id, session, selection });
@@ -80,7 +85,7 @@ export class PageTab {
     };
     signal.addEventListener('abort', close, { signal: feed.ended });
     // The next try opens another one.
-    feed.list.catch(() => this.close(id));
+    feed.ended.addEventListener('abort', () => this.close(id));
     return feed;
   }
 
@@ -105,10 +110,7 @@ export class PageTab {
     if (isOver) return this.end();
     this.#lastSign = Date.now();
     this.#expectSign();
-    for (const update of updates) {
-      this.#feeds.get(update.id)?.receive(update);
-      if (update.isExpired === true) this.#feeds.delete(update.id);
-    }
+    for (const update of updates) this.#feeds.get(update.id)?.receive(update);
     // So there is at most one message a frame, and a page that is busy is not flooded.
     onNextFrame(() => this.#post({ type: 'taken' }));
   }

@@ -45,10 +45,13 @@ class WorkerSource<T extends AnyObject> implements LiveSource<T> {
     const { connect, selection, own } = this.#parts;
     const tab = await connect();
     signal.throwIfAborted();
-    const whose = selection.resource.connection.browserSession;
+    const { connection } = selection.resource;
+    const whose = connection.browserSession;
     this.#isOwn = tab === undefined || whose === undefined;
     if (tab === undefined || whose === undefined) return own.list(signal, onSilence);
-    this.#feed = tab.open<T>(whose, sent(selection), signal);
+    // While the page asks whose session it has, it has none.
+    const isCurrent = (): boolean => (connection.browserSession ?? whose).csrfToken === whose.csrfToken;
+    this.#feed = tab.open<T>(whose, sent(selection), signal, isCurrent);
     return this.#feed.list;
   }
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
 import type { ResourceType } from '#pkg/apimachinery/index';
-import { connect } from '../connect.ts';
+import { connect, type ServerConnection } from '../connect.ts';
 import { live } from '../live/live.ts';
 import type { FeedPort } from './feed-port.ts';
 import { protocol, type WorkerMessage } from './messages.ts';
@@ -82,10 +82,16 @@ beforeEach(() => {
 });
 afterEach(() => {
   jest.useRealTimers();
+  session.csrfToken = 'token';
 });
 
 /** A page whose every worker is another one. */
-async function startPage(): Promise<{ list: ReturnType<typeof live>; ports: TestPort[]; feeds: SharedFeeds[] }> {
+async function startPage(): Promise<{
+  server: ServerConnection;
+  list: ReturnType<typeof live>;
+  ports: TestPort[];
+  feeds: SharedFeeds[];
+}> {
   const ports: TestPort[] = [];
   const feeds: SharedFeeds[] = [];
   const open = (): { port: FeedPort; addEventListener: () => void } => {
@@ -100,7 +106,7 @@ async function startPage(): Promise<{ list: ReturnType<typeof live>; ports: Test
   const list = live(server.resource(model));
   await jest.advanceTimersByTimeAsync(1000);
   expect([list.state.name, ports.length]).toEqual(['live', 1]);
-  return { list, ports, feeds };
+  return { server, list, ports, feeds };
 }
 
 test('a page is stale 25 s after the last message of its worker, and asks another one', async () => {
@@ -207,5 +213,24 @@ test('a worker that does not answer within 5 s is not used', async () => {
   expect(list.state.name).toBe('loading');
   await jest.advanceTimersByTimeAsync(1000);
   expect(list.state.name).toBe('live');
+  list.stop();
+});
+
+test('a page that has another session by now asks its worker anew, as that session', async () => {
+  const { server, list, ports, feeds } = await startPage();
+  const told = (): string[] =>
+    ports[0]!.other.received.flatMap((message) => {
+      const { type, session: whose } = message as { type: string; session?: typeof session };
+      return type === 'open' ? [whose!.csrfToken] : type === 'close' ? ['close'] : [];
+    });
+  await server.currentSession();
+  await jest.advanceTimersByTimeAsync(20_000);
+  expect(told()).toEqual(['token']);
+  session.csrfToken = 'another';
+  await server.currentSession();
+  // The next news of the list, which may be its sign of life.
+  await jest.advanceTimersByTimeAsync(11_000);
+  expect([told(), list.state.name, ports.length]).toEqual([['token', 'close', 'another'], 'live', 1]);
+  expect(feeds[0]!.size).toBe(1);
   list.stop();
 });
