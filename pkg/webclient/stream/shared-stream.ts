@@ -20,6 +20,7 @@ interface Follower {
   /** The newest revision that it has got. */
   position: number;
   sink: ChangeSink<AnyObject>;
+  isLive?: boolean;
   /** Without an error: streams are refused. */
   end(error?: StatusError): void;
 }
@@ -37,7 +38,8 @@ const gatherMs = 20;
 
 /**
  * One stream for all selections of a connection: it resumes after every end, on any replica. Where a selection comes or
- * goes, another stream takes over from the revision that all have reached, and each skips what it has got.
+ * goes, another stream takes over from the revision that all have reached, and each skips what it has got. Until that one
+ * is answered, the one before goes on.
  */
 export class SharedStream {
   readonly #sender: RequestSender;
@@ -47,6 +49,8 @@ export class SharedStream {
   #isGathering = false;
   /** Ends the newest connection, also while it waits to be opened. */
   #newest = new AbortController();
+  /** Ends the one that was answered last. */
+  #answered = this.#newest;
 
   constructor(sender: RequestSender, accept: string) {
     this.#sender = sender;
@@ -66,17 +70,14 @@ export class SharedStream {
       this.#lastId += 1;
       const id = String(this.#lastId);
       const from = Number(since);
-      const leave = (): void => {
-        this.#followers.delete(id);
-        this.#gather();
-        resolve(true);
-      };
       const end = (error?: StatusError): void => {
         this.#followers.delete(id);
+        if (signal.aborted || this.#followers.size === 0) this.#gather();
         signal.removeEventListener('abort', leave);
-        if (error === undefined) resolve(follower.position > from);
+        if (error === undefined) resolve(signal.aborted || follower.position > from);
         else reject(error);
       };
+      const leave = (): void => end();
       const follower = { target, position: from, sink, end };
       this.#followers.set(id, follower);
       signal.addEventListener('abort', leave);
@@ -89,38 +90,40 @@ export class SharedStream {
     this.#isGathering = true;
     setTimeout(() => {
       this.#isGathering = false;
-      const before = this.#newest;
+      if (this.#newest !== this.#answered) this.#newest.abort();
       this.#newest = new AbortController();
-      if (this.#followers.size === 0) before.abort();
-      else void this.#run(this.#newest, before);
+      if (this.#followers.size === 0) this.#answered.abort();
+      else void this.#run(this.#newest);
     }, gatherMs);
   }
 
-  /** Follows until `end` aborts. Never rejects. `before` is ended once this one takes over. */
-  async #run(end: AbortController, before: AbortController): Promise<void> {
+  /** Follows until `end` aborts. Never rejects. */
+  async #run(end: AbortController): Promise<void> {
     const backoff = new RetryBackoff();
     while (!end.signal.aborted && this.#followers.size > 0) {
       let isStale = true;
       let failure: StatusError | undefined;
       try {
-        isStale = await this.#connect(end, before, backoff);
+        isStale = await this.#connect(end, backoff);
       } catch (error) {
         if (error instanceof StatusError) failure = error;
       }
-      before.abort();
       if (end.signal.aborted) return;
       // Neither too slow nor too many: it will be refused again.
       const isRefused = /^4(?!08|29)/.test(`${failure?.code}`);
       for (const follower of this.#followers.values()) {
-        follower.sink.behind(isStale && !isRefused, failure);
         if (isRefused) follower.end();
+        // It still has the stream before.
+        else if (follower.isLive && end !== this.#answered) continue;
+        follower.isLive = false;
+        follower.sink.behind(isStale && !isRefused, failure);
       }
       await backoff.wait(end.signal);
     }
   }
 
   /** Answers, at the end of the connection, whether it was silent. */
-  async #connect(end: AbortController, before: AbortController, backoff: RetryBackoff): Promise<boolean> {
+  async #connect(end: AbortController, backoff: RetryBackoff): Promise<boolean> {
     const followers = new Map(this.#followers);
     const limit = childOf(end.signal);
     try {
@@ -130,7 +133,9 @@ export class SharedStream {
       };
       const call = { method: 'POST', path, body, accept: this.accept, isRepeatable: false } as const;
       const opened = this.#sender.open(call, limit).then((response) => {
-        before.abort();
+        end.signal.throwIfAborted();
+        if (this.#answered !== end) this.#answered.abort();
+        this.#answered = end;
         return response.body!;
       });
       const stream = new FetchEventStream(opened, limit, this.#sender.maxSilenceMs);
@@ -153,6 +158,7 @@ export class SharedStream {
         follower.end(event);
         continue;
       }
+      follower.isLive = true;
       follower.sink.live();
       const revision = Number(
         event.type === 'BOOKMARK' ? event.resourceVersion : event.object.metadata.resourceVersion,
