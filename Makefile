@@ -53,8 +53,8 @@ holds: build ## how long the worst inputs hold the event loop
 seeds: node_modules ## the sample plugin's controllers under faults, run by run (ARGS='--runs=10000', '--seed=7')
 	node --conditions=source --import tsx test/system/seeds/main.ts $(ARGS)
 
-streams: node_modules ## live lists under faults of network, servers and pages, seed by seed (ARGS='--seeds=10000 --seed=7')
-	node --conditions=source --import tsx test/system/streams/main.ts $(ARGS)
+streams: node_modules ## live lists under faults of network, servers and pages, seed by seed (ARGS='--seeds=10000 --seed=7', '--browser=50')
+	node --max-semi-space-size=64 --conditions=source --import tsx test/system/streams/main.ts $(ARGS)
 
 plans: node_modules ## the plan of every form of list, at 100 000 objects
 	SVC_TEST_WHOLE=1 SVC_TEST_PLAN_OBJECTS=100000 npm test -- pkg/storage/postgres/list/list-plans

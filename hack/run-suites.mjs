@@ -27,6 +27,7 @@ const suites = [
   { name: 'image', run: source('image', 'check.ts'), report: 'exit status', sample: ['--once'] },
   { name: 'seeds', run: source('seeds'), sample: ['--runs=6', '--seed=1'] },
   { name: 'streams', run: source('streams'), sample: ['--seeds=8', '--seed=1050'], whole: ['--seeds=2000'] },
+  { name: 'chromium', run: source('streams'), arguments: ['--browser=50'], isWholeOnly: true },
   { name: 'verify', run: npmRun('verify'), arguments: ['--built'], whole: ['--whole'], usesBuild: true },
   { name: 'upgrade', ...built('upgrade'), sample: ['--quick', '--only=in-place'], needsHistory: true },
   {

@@ -30,6 +30,9 @@ export const noFaults: NetworkFaultRates = {
   unanswered: 0,
 };
 
+/** Answers the request, or says that it is not its own. */
+type ServeRequest = (incoming: IncomingMessage, answer: ServerResponse) => boolean;
+
 /** An HTTP proxy before several replicas: each request goes to any of them, and suffers faults by seed. */
 export class NoisyProxy {
   rates: NetworkFaultRates;
@@ -39,16 +42,23 @@ export class NoisyProxy {
   readonly #upstreams: readonly string[];
   readonly #answers = new Map<ServerResponse, string>();
   readonly #random: SeededRandom;
+  readonly #serve: ServeRequest;
 
-  private constructor(upstreams: readonly string[], seed: number, rates: NetworkFaultRates) {
+  private constructor(upstreams: readonly string[], seed: number, rates: NetworkFaultRates, serve: ServeRequest) {
     this.#upstreams = upstreams;
     this.#random = new SeededRandom(seed);
     this.rates = rates;
+    this.#serve = serve;
   }
 
-  /** `upstreams` may change. */
-  static async start(upstreams: readonly string[], seed: number, rates: NetworkFaultRates): Promise<NoisyProxy> {
-    const proxy = new NoisyProxy(upstreams, seed, rates);
+  /** `upstreams` may change. `serve` takes the requests that are not for them, which suffer no faults. */
+  static async start(
+    upstreams: readonly string[],
+    seed: number,
+    rates: NetworkFaultRates,
+    serve: ServeRequest = () => false,
+  ): Promise<NoisyProxy> {
+    const proxy = new NoisyProxy(upstreams, seed, rates, serve);
     proxy.#server.listen(0, '127.0.0.1');
     await once(proxy.#server, 'listening');
     return proxy;
@@ -75,6 +85,7 @@ export class NoisyProxy {
   }
 
   #handle(incoming: IncomingMessage, answer: ServerResponse): void {
+    if (this.#serve(incoming, answer)) return;
     const isStream = incoming.url === streamPath;
     const isWatch = isStream || incoming.url?.includes('watch=true') === true;
     const { refused, lostAnswer, expired, unanswered } = this.rates;

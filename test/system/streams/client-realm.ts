@@ -1,4 +1,5 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { createContext, Script } from 'node:vm';
 import type { MessagePort } from 'node:worker_threads';
@@ -26,6 +27,8 @@ export const clockSpeed = 10;
 /** It goes on with the turns of this process, so that a slow machine does not make every answer late. Milliseconds. */
 const tickMs = 10;
 const frameMs = 16;
+/** A request that takes longer shows that the machine is busy. Milliseconds, as for the servers. */
+const maxAnswerMs = 100;
 
 const source = `
 export { connect, follow, live } from './pkg/webclient/index.ts';
@@ -52,11 +55,14 @@ interface Timer {
  * sleeps, nothing enters it: no timer, no answer, no message, no event.
  */
 export class ClientRealm {
+  static #isHeld = false;
   readonly client: ClientCode;
   readonly #scope: { document: { hidden: boolean } };
   readonly #events = new EventTarget();
   readonly #timers = new Map<number, Timer>();
   #lastTimer = 0;
+  /** No timer is due before. */
+  #nextDueMs = Infinity;
   #clockMs = Date.now();
   readonly #ticks: NodeJS.Timeout;
   #isAsleep = false;
@@ -93,7 +99,7 @@ export class ClientRealm {
     ownDate.now = () => this.#clockMs;
     this.client = client;
     this.#ticks = setInterval(() => {
-      if (!this.#isAsleep && !this.#isManual) this.pass(tickMs * clockSpeed);
+      if (!this.#isAsleep && !this.#isManual && !ClientRealm.#isHeld) this.pass(tickMs * clockSpeed);
     }, tickMs);
   }
 
@@ -101,6 +107,21 @@ export class ClientRealm {
   static async start({ hasFrames }: { hasFrames: boolean }): Promise<ClientRealm> {
     compiled ??= compile();
     return new ClientRealm(await compiled, hasFrames);
+  }
+
+  /**
+   * Until the signal aborts, the clocks of all realms stand still while `ask` takes long: on a busy machine PostgreSQL
+   * would answer nobody in time, because its clock is not faster.
+   */
+  static async keepPace(ask: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const hold = setTimeout(() => (ClientRealm.#isHeld = true), maxAnswerMs);
+      // It is asked again.
+      await ask().catch(() => undefined);
+      clearTimeout(hold);
+      ClientRealm.#isHeld = false;
+      await delay(maxAnswerMs);
+    }
   }
 
   get clockMs(): number {
@@ -186,22 +207,34 @@ export class ClientRealm {
 
   #setTimer(act: () => void, ms = 0, everyMs?: number): number {
     this.#lastTimer += 1;
-    this.#timers.set(this.#lastTimer, { act, dueMs: this.#clockMs + ms, everyMs });
+    this.#add(this.#lastTimer, { act, dueMs: this.#clockMs + ms, everyMs });
     return this.#lastTimer;
+  }
+
+  #add(id: number, timer: Timer): void {
+    this.#timers.set(id, timer);
+    this.#nextDueMs = Math.min(this.#nextDueMs, timer.dueMs);
   }
 
   /** Each in a turn of its own, as in a browser. */
   #fireTimers(): void {
-    const due = [...this.#timers].filter(([, { dueMs }]) => dueMs <= this.#clockMs);
+    if (this.#clockMs < this.#nextDueMs) return;
+    this.#nextDueMs = Infinity;
+    const due: [number, Timer][] = [];
+    for (const entry of this.#timers)
+      if (entry[1].dueMs <= this.#clockMs) due.push(entry);
+      else this.#nextDueMs = Math.min(this.#nextDueMs, entry[1].dueMs);
     for (const [id, timer] of due.toSorted(([, a], [, b]) => a.dueMs - b.dueMs))
       setImmediate(() => this.#fire(id, timer));
   }
 
   /** Unless it was stopped or has fired meanwhile. */
   #fire(id: number, timer: Timer): void {
-    if (this.#isAsleep || this.#timers.get(id) !== timer || timer.dueMs > this.#clockMs) return;
-    if (timer.everyMs === undefined) this.#timers.delete(id);
-    else timer.dueMs = this.#clockMs + timer.everyMs;
+    if (this.#timers.get(id) !== timer) return;
+    this.#timers.delete(id);
+    // It fires at the end of the sleep.
+    if (this.#isAsleep) return this.#add(id, timer);
+    if (timer.everyMs !== undefined) this.#add(id, { ...timer, dueMs: this.#clockMs + timer.everyMs });
     timer.act();
   }
 

@@ -3,9 +3,47 @@ import type { ClientEvent } from '../../../pkg/apimachinery/index.ts';
 import { SeededRandom } from '../../../pkg/testenv/faults/seeded-random.ts';
 import type { Post } from '../../../pkg/testenv/index.ts';
 import type { NetworkFaultRates } from '../../../pkg/webclient/webclienttest/noisy-proxy.ts';
-import type { Resource } from '../../../pkg/webclient/index.ts';
-import { NoisyBrowser, revisionsOf, textsOf, type BrowserResult, type Selection } from './noisy-browser.ts';
+import type { Resource, ResourceType } from '../../../pkg/webclient/index.ts';
+import { revisionsOf, textsOf, type Selection } from './followed-lists.ts';
 import type { Replicas } from './replicas.ts';
+
+/** A browser behind a bad network of its own, with pages that follow. */
+export interface FollowingBrowser {
+  /** Breaks its connections to this server. */
+  cut(url: string): void;
+  /** Called after each write: now and then something happens to it. */
+  disturb(): void;
+  /** Nothing comes any more: rejects if a page does not say so in time. */
+  expectStale(): Promise<void>;
+  /** The faults end. */
+  heal(): void;
+  /** As soon as it has what is `stored`, or after a long time. */
+  result(stored: Record<string, string>[], watched: readonly string[]): Promise<BrowserResult>;
+  stop(): Promise<void>;
+}
+
+export interface FollowingBrowserOptions {
+  replicas: Replicas;
+  model: ResourceType<Post>;
+  seed: number;
+  rates: NetworkFaultRates;
+  selections: readonly Selection[];
+  since: string;
+}
+
+export interface BrowserResult {
+  seed: number;
+  /** What the live lists of its pages had in the end, and what the server has: of each selection, revisions by name. */
+  held: Record<string, string>[];
+  stored: Record<string, string>[];
+  /** The events of one subscription of a page's own stream, and those of a watch without faults. */
+  followed: string[];
+  watched: string[];
+  /** What must not be: an object that went back, an event twice or out of order, a silence that was not told. */
+  faults: string[];
+  /** Which of the faults of this run it had. */
+  seen: readonly string[];
+}
 
 export interface LiveRun {
   replicas: Replicas;
@@ -14,13 +52,16 @@ export interface LiveRun {
   /** Each has a browser and a network of its own; the objects have names of the first one. */
   seeds: readonly number[];
   writes: number;
+  /** After each write. */
+  pauseMs: number;
+  start: (options: FollowingBrowserOptions) => Promise<FollowingBrowser>;
 }
 
 /**
  * Random writes, while live lists of each seed follow them through a bad network over two replicas that restart. Then the
  * servers are silent, until every page must say so; then the faults end.
  */
-export async function runLive({ replicas, posts, seeds, writes }: LiveRun): Promise<BrowserResult[]> {
+export async function runLive({ replicas, posts, seeds, writes, pauseMs, start }: LiveRun): Promise<BrowserResult[]> {
   const first = seeds[0]!;
   const random = new SeededRandom(first);
   const run = `run-${first}-`;
@@ -35,16 +76,19 @@ export async function runLive({ replicas, posts, seeds, writes }: LiveRun): Prom
   const since = metadata.resourceVersion;
   const end = new AbortController();
   const watched = collect(await posts.watch({ since, labels, signal: end.signal }));
-  const browsers = await Promise.all(
-    seeds.map((seed) =>
-      NoisyBrowser.start({ replicas, model: posts.model, seed, rates: ratesOf(seed), selections, since }),
-    ),
-  );
+  const browsers: FollowingBrowser[] = [];
   try {
+    await Promise.all(
+      seeds.map(async (seed, i) => {
+        browsers[i] = await start({ replicas, model: posts.model, seed, rates: ratesOf(seed), selections, since });
+        replicas.clients.add(browsers[i]);
+      }),
+    );
     for (let i = 0; i < writes; i += 1) {
       await writeOne(posts, run, random);
+      await delay(pauseMs);
       for (const browser of browsers) browser.disturb();
-      if (random.chance(0.05)) replicas.restart(random, browsers);
+      if (random.chance(0.05)) replicas.restart(random);
     }
     await replicas.restarted();
     await Promise.all(browsers.map((browser) => browser.expectStale()));
@@ -53,6 +97,7 @@ export async function runLive({ replicas, posts, seeds, writes }: LiveRun): Prom
     return await Promise.all(browsers.map((browser) => browser.result(stored, watched)));
   } finally {
     end.abort();
+    for (const browser of browsers) replicas.clients.delete(browser);
     await Promise.all(browsers.map((browser) => browser.stop()));
   }
 }
@@ -92,8 +137,6 @@ async function writeOne(posts: Resource<Post>, run: string, random: SeededRandom
       metadata: { labels: { run: existing.metadata.labels?.['run'] === undefined ? labels.run : null } },
     });
   else await posts.patch(name, { spec: { title: String(random.below(1000)) } });
-  // So that the clocks of the pages, which are faster, go on.
-  await delay(5);
 }
 
 async function storedRevisions(posts: Resource<Post>, selection: Selection): Promise<Record<string, string>> {

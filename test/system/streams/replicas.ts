@@ -12,6 +12,8 @@ export class Replicas {
   readonly env: TestEnv;
   /** Where they are; one that restarts refuses connections. */
   readonly urls: string[];
+  /** Those whose connections break when one is killed. */
+  readonly clients = new Set<ReplicaClient>();
   readonly #servers: TestServer[];
   #restart: Promise<void> = Promise.resolve();
   #isRestarting = false;
@@ -28,12 +30,14 @@ export class Replicas {
   }
 
   /** One of them, or both: after it has ended its streams, or with broken connections. Not while another is under way. */
-  restart(random: SeededRandom, clients: readonly ReplicaClient[]): void {
+  restart(random: SeededRandom): void {
     if (this.#isRestarting) return;
     this.#isRestarting = true;
     const which = random.chance(0.2) ? [0, 1] : [random.below(2)];
     const isKilled = random.chance(0.5);
-    this.#restart = this.#restartAll(which, isKilled ? clients : []);
+    this.#restart = this.#restartAll(which, isKilled);
+    // A failure says `restarted`.
+    this.#restart.catch(() => undefined);
   }
 
   /** Resolves when none is under way. */
@@ -46,17 +50,28 @@ export class Replicas {
     await Promise.all(this.#servers.map((server) => server.stop()));
   }
 
-  async #restartAll(which: readonly number[], cut: readonly ReplicaClient[]): Promise<void> {
-    await Promise.all(which.map((i) => this.#restartOne(i, cut)));
+  async #restartAll(which: readonly number[], isKilled: boolean): Promise<void> {
+    await Promise.all(which.map((i) => this.#restartOne(i, isKilled)));
     this.#isRestarting = false;
     this.count += which.length;
   }
 
-  async #restartOne(i: number, clients: readonly ReplicaClient[]): Promise<void> {
-    for (const client of clients) client.cut(this.urls[i]!);
+  async #restartOne(i: number, isKilled: boolean): Promise<void> {
+    if (isKilled) for (const client of this.clients) client.cut(this.urls[i]!);
     await this.#servers[i]!.stop();
-    this.#servers[i] = await startReplica(this.env);
+    this.#servers[i] = await startAgain(this.env);
     this.urls[i] = this.#servers[i].url;
+  }
+}
+
+/** A machine that is very busy may give PostgreSQL too little time to answer. */
+async function startAgain(env: TestEnv): Promise<TestServer> {
+  for (let triesLeft = 5; ; triesLeft -= 1) {
+    try {
+      return await startReplica(env);
+    } catch (error) {
+      if (triesLeft === 1) throw error;
+    }
   }
 }
 

@@ -18,8 +18,10 @@ const args = [
 /** In CI a missing browser is a failure. */
 export const hasBrowser = existsSync(executablePath) || process.env['CI'] === 'true';
 
-export function startBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath, args });
+/** `hasPageCache`: it keeps pages that are left, as it does for people. */
+export function startBrowser({ hasPageCache = false } = {}): Promise<Browser> {
+  const ignoreDefaultArgs = hasPageCache ? ['--disable-back-forward-cache'] : [];
+  return chromium.launch({ executablePath, args, ignoreDefaultArgs });
 }
 
 /**

@@ -1,0 +1,3 @@
+import { serveTabs } from '../../../../pkg/webclient/worker/index.ts';
+
+serveTabs();
