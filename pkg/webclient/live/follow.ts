@@ -1,5 +1,6 @@
 import type { AnyObject, ClientEvent, IndexTypes, MetadataIndexes } from '#pkg/apimachinery/index';
 import type { Resource } from '../resource/resource.ts';
+import { callListener } from './call-listener.ts';
 import { ListFollower, type LiveState } from './list-follower.ts';
 import type { LiveQuery } from './live.ts';
 import { sourceOf } from './selection-source.ts';
@@ -34,11 +35,11 @@ export function follow<T extends AnyObject, Indexes extends IndexTypes>(
       if (changes.length > 0) tell(changes);
     },
     enter: (state) => {
-      if (!signal.aborted) onState?.(state);
+      if (!signal.aborted) callListener(() => onState?.(state));
     },
   });
   const tell: typeof onEvents = (...news) => {
-    if (!signal.aborted) onEvents(...news);
+    if (!signal.aborted) callListener(() => onEvents(...news));
   };
   signal.addEventListener('abort', () => feed.stop());
 }

@@ -1,6 +1,7 @@
 import type { AnyObject, ClientEvent, ObjectList, Stored } from '#pkg/apimachinery/index';
 import type { LiveSource } from '../live-source.ts';
 import { onNextFrame } from '../on-next-frame.ts';
+import { callListener } from './call-listener.ts';
 import { ListFollower, type FeedListener, type LiveState } from './list-follower.ts';
 
 /** The objects of one selection, kept up to date by a feed of its changes. */
@@ -68,7 +69,7 @@ export class LiveStore<T extends AnyObject> implements FeedListener<T> {
     this.#isToldSoon = true;
     onNextFrame(() => {
       this.#isToldSoon = false;
-      for (const listener of this.#listeners) listener();
+      for (const listener of this.#listeners) callListener(listener);
     });
   }
 }
