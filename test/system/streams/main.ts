@@ -31,7 +31,8 @@ async function runAll(options: StreamsOptions): Promise<number> {
     await definePosts(env);
     replicas = await Replicas.start(env);
     site = isBrowser ? await BrowserSite.start(env.token) : undefined;
-    const posts = connect({ url: env.url, credential: env.token }).resource(postType);
+    // A busy machine makes a run longer.
+    const posts = connect({ url: env.url, credential: env.token, timeoutMs: 300_000 }).resource(postType);
     if (!isBrowser) void ClientRealm.keepPace(() => posts.list({ limit: 1, signal: end.signal }), end.signal);
     const seen = await runGroups(options, {
       replicas,
