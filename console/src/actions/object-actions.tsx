@@ -1,12 +1,13 @@
-import { lazy, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import type { PluginPage } from '../frame/plugin-pages.ts';
+import { lazy } from '../interface/lazy.tsx';
 import { PartBoundary } from '../interface/part-boundary.tsx';
 import type { ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
 
-const ActionMenu = lazy(() => import('./action-menu.tsx'));
-const ActionDialog = lazy(() => import('./action-dialog.tsx'));
+const ActionMenu = lazy(() => import('./action-menu.tsx'), null);
+const ActionDialog = lazy(() => import('./action-dialog.tsx'), null);
 
 /** Objects whose actions a user wants to see, and the button that the menu belongs to. */
 export interface ChosenObjects {
