@@ -69,129 +69,137 @@ describeInBrowser('people in the console', () => {
   });
 
   test('the keyboard alone does all from the login to a deletion, and the focus is never lost', async () => {
-    await site.visit('/', async (page) => {
-      const press = async (keys: string): Promise<void> => {
-        await page.keyboard.press(keys);
+    await site.visit(
+      '/',
+      async (page) => {
+        const press = async (keys: string): Promise<void> => {
+          await page.keyboard.press(keys);
+          await expectFocus(page);
+        };
+        const tabTo = async (target: Locator, keys = 'Tab'): Promise<void> => {
+          await target.waitFor();
+          for (let presses = 0; presses < 80; presses += 1) {
+            if ((await target.and(page.locator(':focus')).count()) > 0) return;
+            await press(keys);
+          }
+          throw new Error(`${keys} does not lead to ${String(target)}`);
+        };
+        const dialog = page.getByRole('dialog');
+
+        await page.context().clearCookies();
+        await page.reload();
+        // The login waits for a name.
+        await page.getByLabel('Username').and(page.locator(':focus')).waitFor();
+        await page.keyboard.type('admin');
+        await press('Tab');
+        await page.keyboard.type('wrong');
+        await press('Enter');
+        await page.getByRole('alert').waitFor();
         await expectFocus(page);
-      };
-      const tabTo = async (target: Locator, keys = 'Tab'): Promise<void> => {
-        await target.waitFor();
-        for (let presses = 0; presses < 80; presses += 1) {
-          if ((await target.and(page.locator(':focus')).count()) > 0) return;
-          await press(keys);
-        }
-        throw new Error(`${keys} does not lead to ${String(target)}`);
-      };
-      const dialog = page.getByRole('dialog');
+        await page.keyboard.press('Control+a');
+        await page.keyboard.type(await site.adminPassword());
+        await press('Enter');
+        await page.getByRole('heading', { name: 'Overview' }).waitFor();
+        await expectFocus(page);
 
-      await page.context().clearCookies();
-      await page.reload();
-      // The login waits for a name.
-      await page.getByLabel('Username').and(page.locator(':focus')).waitFor();
-      await page.keyboard.type('admin');
-      await press('Tab');
-      await page.keyboard.type('wrong');
-      await press('Enter');
-      await page.getByRole('alert').waitFor();
-      await expectFocus(page);
-      await page.keyboard.press('Control+a');
-      await page.keyboard.type(await site.adminPassword());
-      await press('Enter');
-      await page.getByRole('heading', { name: 'Overview' }).waitFor();
-      await expectFocus(page);
+        // Whoever types before the palette is there does not go elsewhere.
+        let arrive: () => void = () => undefined;
+        const arrived = new Promise<void>((resolve) => {
+          arrive = resolve;
+        });
+        await page.route('**/assets/palette-*.js', async (route) => {
+          await arrived;
+          await route.continue();
+        });
+        await press('Control+k');
+        await page.keyboard.type('ge');
+        expect(new URL(page.url()).pathname).toBe('/console/');
+        arrive();
+        await dialog.waitFor();
+        await page.keyboard.type('go to post');
+        await page.getByRole('menuitem', { name: 'Go to Post' }).waitFor();
+        await press('Enter');
+        await page.getByRole('heading', { name: 'Post', exact: true }).waitFor();
+        await expectFocus(page);
+        await page.getByRole('link', { name: 'post-000' }).waitFor();
 
-      // Whoever types before the palette is there does not go elsewhere.
-      let arrive: () => void = () => undefined;
-      const arrived = new Promise<void>((resolve) => {
-        arrive = resolve;
-      });
-      await page.route('**/assets/palette-*.js', async (route) => {
-        await arrived;
-        await route.continue();
-      });
-      await press('Control+k');
-      await page.keyboard.type('ge');
-      expect(new URL(page.url()).pathname).toBe('/console/');
-      arrive();
-      await dialog.waitFor();
-      await page.keyboard.type('go to post');
-      await page.getByRole('menuitem', { name: 'Go to Post' }).waitFor();
-      await press('Enter');
-      await page.getByRole('heading', { name: 'Post', exact: true }).waitFor();
-      await expectFocus(page);
-      await page.getByRole('link', { name: 'post-000' }).waitFor();
+        // An order by a column does not throw the person out of the table.
+        await tabTo(page.getByRole('button', { name: 'Priority' }));
+        await press('Enter');
+        await press('Enter');
+        await page
+          .getByRole('columnheader', { name: 'Priority' })
+          .and(page.locator('[aria-sort=descending]'))
+          .waitFor();
+        await page.getByRole('row').nth(1).getByRole('link', { name: 'post-029' }).waitFor();
+        await expectFocus(page);
+        await page.getByRole('button', { name: 'Priority' }).and(page.locator(':focus')).waitFor();
 
-      // An order by a column does not throw the person out of the table.
-      await tabTo(page.getByRole('button', { name: 'Priority' }));
-      await press('Enter');
-      await press('Enter');
-      await page.getByRole('columnheader', { name: 'Priority' }).and(page.locator('[aria-sort=descending]')).waitFor();
-      await page.getByRole('row').nth(1).getByRole('link', { name: 'post-029' }).waitFor();
-      await expectFocus(page);
-      await page.getByRole('button', { name: 'Priority' }).and(page.locator(':focus')).waitFor();
+        await tabTo(page.getByRole('link', { name: 'post-029' }));
+        await press('x');
+        await press('j');
+        await press('x');
+        await page.getByText('2 selected').waitFor();
+        await tabTo(
+          page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Delete' }),
+          'Shift+Tab',
+        );
+        await press('Enter');
+        await page.getByRole('dialog', { name: 'Delete 2 objects?' }).waitFor();
+        await tabTo(dialog.getByRole('button', { name: 'Delete' }));
+        await press('Enter');
+        await dialog.getByText('2 objects deleted.').waitFor();
+        await expectFocus(page);
+        await tabTo(dialog.getByRole('button', { name: 'Close' }));
+        await press('Enter');
+        await dialog.waitFor({ state: 'detached' });
+        await expectFocus(page);
 
-      await tabTo(page.getByRole('link', { name: 'post-029' }));
-      await press('x');
-      await press('j');
-      await press('x');
-      await page.getByText('2 selected').waitFor();
-      await tabTo(
-        page.getByRole('region', { name: '2 selected' }).getByRole('button', { name: 'Delete' }),
-        'Shift+Tab',
-      );
-      await press('Enter');
-      await page.getByRole('dialog', { name: 'Delete 2 objects?' }).waitFor();
-      await tabTo(dialog.getByRole('button', { name: 'Delete' }));
-      await press('Enter');
-      await dialog.getByText('2 objects deleted.').waitFor();
-      await expectFocus(page);
-      await tabTo(dialog.getByRole('button', { name: 'Close' }));
-      await press('Enter');
-      await dialog.waitFor({ state: 'detached' });
-      await expectFocus(page);
+        await press('n');
+        const form = page.getByRole('group', { name: 'Form', exact: true });
+        await tabTo(form.getByRole('group', { name: 'metadata', exact: true }).getByLabel('name', { exact: true }));
+        await page.keyboard.type('by-keys');
+        await tabTo(form.getByRole('group', { name: 'spec', exact: true }).getByLabel('title', { exact: true }));
+        await page.keyboard.type('By keys');
+        await press('Control+s');
+        await page.getByRole('heading', { name: 'by-keys' }).waitFor();
+        await expectFocus(page);
 
-      await press('n');
-      const form = page.getByRole('group', { name: 'Form', exact: true });
-      await tabTo(form.getByRole('group', { name: 'metadata', exact: true }).getByLabel('name', { exact: true }));
-      await page.keyboard.type('by-keys');
-      await tabTo(form.getByRole('group', { name: 'spec', exact: true }).getByLabel('title', { exact: true }));
-      await page.keyboard.type('By keys');
-      await press('Control+s');
-      await page.getByRole('heading', { name: 'by-keys' }).waitFor();
-      await expectFocus(page);
+        await press('e');
+        await tabTo(yamlEditor(page, 'YAML of by-keys'));
+        await page.keyboard.press('Control+End');
+        await page.keyboard.type('  body: Typed');
+        await page.getByText('The server would accept this.').waitFor();
+        await tabTo(page.getByRole('button', { name: 'Review changes' }), 'Shift+Tab');
+        await press('Enter');
+        await page.locator('.difference').getByText('Typed').waitFor();
+        await tabTo(page.getByRole('button', { name: 'Save' }), 'Shift+Tab');
+        await press('Enter');
+        await page.getByText('Saved.').waitFor();
+        await expectFocus(page);
+        expect(await site.api('GET', `${postsPath}/by-keys`)).toMatchObject({ spec: { body: 'Typed' } });
 
-      await press('e');
-      await tabTo(yamlEditor(page, 'YAML of by-keys'));
-      await page.keyboard.press('Control+End');
-      await page.keyboard.type('  body: Typed');
-      await page.getByText('The server would accept this.').waitFor();
-      await tabTo(page.getByRole('button', { name: 'Review changes' }), 'Shift+Tab');
-      await press('Enter');
-      await page.locator('.difference').getByText('Typed').waitFor();
-      await tabTo(page.getByRole('button', { name: 'Save' }), 'Shift+Tab');
-      await press('Enter');
-      await page.getByText('Saved.').waitFor();
-      await expectFocus(page);
-      expect(await site.api('GET', `${postsPath}/by-keys`)).toMatchObject({ spec: { body: 'Typed' } });
+        await tabTo(page.getByRole('button', { name: 'Delete' }), 'Shift+Tab');
+        await press('Enter');
+        await tabTo(dialog.getByRole('button', { name: 'Delete' }));
+        await press('Enter');
+        await page.getByText('This object does not exist, or it was deleted.').waitFor();
+        await dialog.waitFor({ state: 'detached' });
+        await expectFocus(page);
 
-      await tabTo(page.getByRole('button', { name: 'Delete' }), 'Shift+Tab');
-      await press('Enter');
-      await tabTo(dialog.getByRole('button', { name: 'Delete' }));
-      await press('Enter');
-      await page.getByText('This object does not exist, or it was deleted.').waitFor();
-      await dialog.waitFor({ state: 'detached' });
-      await expectFocus(page);
-
-      await page.keyboard.press('g');
-      await press('u');
-      await page.getByRole('heading', { name: 'Users', exact: true }).waitFor();
-      await press('n');
-      await page.getByRole('dialog', { name: 'New user' }).waitFor();
-      await expectFocus(page);
-      await press('Escape');
-      await dialog.waitFor({ state: 'detached' });
-      await expectFocus(page);
-    });
+        await page.keyboard.press('g');
+        await press('u');
+        await page.getByRole('heading', { name: 'Users', exact: true }).waitFor();
+        await press('n');
+        await page.getByRole('dialog', { name: 'New user' }).waitFor();
+        await expectFocus(page);
+        await press('Escape');
+        await dialog.waitFor({ state: 'detached' });
+        await expectFocus(page);
+      },
+      // The page may ask for something before it is loaded anew.
+      { expected: /status of 401/ },
+    );
   });
 
   test('twice as large, with wide spaces in the texts, without motion and with forced colors: nothing is cut, and what is chosen shows', async () => {
