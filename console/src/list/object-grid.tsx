@@ -57,7 +57,7 @@ export function ObjectGrid(props: ObjectGridProps) {
   const { base } = useRouter();
   const scroller = useRef<HTMLDivElement>(null);
   const [active, setActive] = useState<Cell>({ row: 0, column: before });
-  const shouldFocus = useRef(false);
+  const focusSoon = useRef<Cell | undefined>(undefined);
   const rows = useVirtualizer({
     count: rowCount,
     getScrollElement: () => scroller.current,
@@ -93,10 +93,11 @@ export function ObjectGrid(props: ObjectGridProps) {
     column: Math.min(active.column, columnCount - 1),
   };
   useEffect(() => {
-    if (!shouldFocus.current) return;
+    // Effects of the rendering before may run between the key and its own rendering.
+    if (focusSoon.current !== active) return;
     const cell = scroller.current?.querySelector<HTMLElement>(`[data-cell="${current.row}:${current.column}"]`);
     if (cell === null || cell === undefined) return;
-    shouldFocus.current = false;
+    focusSoon.current = undefined;
     cell.focus({ preventScroll: true });
     cell.scrollIntoView({ block: 'nearest', inline: 'nearest' });
   });
@@ -106,7 +107,7 @@ export function ObjectGrid(props: ObjectGridProps) {
       row: Math.min(Math.max(0, to.row), rowCount - 1),
       column: Math.min(Math.max(0, to.column), columnCount - 1),
     };
-    shouldFocus.current = true;
+    focusSoon.current = next;
     setActive(next);
     rows.scrollToIndex(next.row);
   };
