@@ -76,6 +76,11 @@ export class PageTab {
     this.#lastId += 1;
     const id = this.#lastId;
     const feed = new PageFeed<T>(isCurrent);
+    // A worker that held a sleeping page for gone ends the tab with the first messages that the page takes.
+    if (this.#end.signal.aborted) {
+      feed.lose();
+      return feed;
+    }
     this.#feeds.set(id, feed as unknown as PageFeed<AnyObject>);
     if (this.#silence === undefined) this.#expectSign();
     this.#post({ type: 'open', id, session, selection });

@@ -181,6 +181,23 @@ test('a page whose worker has forgotten it asks anew at once', async () => {
   list.stop();
 });
 
+test('a page that slept until its new worker had forgotten it asks anew', async () => {
+  let opened = 0;
+  const open = (): { port: FeedPort; addEventListener: () => void } => {
+    const [page, worker] = TestPort.pair();
+    opened += 1;
+    serveTab(worker, new SharedFeeds({ fetch: answer }));
+    if (opened === 1) worker.postMessage({ updates: [], isOver: true }, []);
+    return { port: page, addEventListener: () => undefined };
+  };
+  const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
+  await server.currentSession();
+  const list = live(server.resource(model));
+  await jest.advanceTimersByTimeAsync(1000);
+  expect([list.state.name, opened]).toEqual(['live', 2]);
+  list.stop();
+});
+
 test('a page that may not list asks again and again, and keeps nothing of each try', async () => {
   const refuse: typeof fetch = (url, init) =>
     new URL(url).pathname.endsWith('/notes') ? Promise.resolve(new Response('{}', { status: 403 })) : answer(url, init);
