@@ -1,4 +1,4 @@
-import { childOf } from './child-of.ts';
+import { childController } from './child-controller.ts';
 import { onWake } from './on-wake.ts';
 import { pause } from './pause.ts';
 
@@ -22,7 +22,7 @@ export class RetryBackoff {
   async wait(signal: AbortSignal): Promise<void> {
     const ms = this.#nextMs * (0.5 + Math.random() / 2);
     this.#nextMs = Math.min(longestWaitMs, this.#nextMs * 2);
-    const end = childOf(signal);
+    const end = childController(signal);
     onWake(() => end.abort(), end.signal);
     await pause(ms, end.signal).catch(() => undefined);
     end.abort();

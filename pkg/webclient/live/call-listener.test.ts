@@ -1,17 +1,8 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { ResourceType } from '#pkg/apimachinery/index';
 import { connect } from '../connect.ts';
+import { noteModel } from '../webclienttest/note-model.ts';
 import { follow } from './follow.ts';
 import { live } from './live.ts';
-
-const model: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Note',
-  plural: 'notes',
-  namespaced: false,
-  hasStatusSubresource: false,
-};
 
 beforeEach(() => {
   jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
@@ -45,7 +36,7 @@ function start(): { fetch: typeof fetch; tell: (revision: string) => void; strea
 
 test('a listener that throws takes no change away from others, and its error is reported', async () => {
   const { fetch, tell, streams } = start();
-  const notes = connect({ url: 'http://server.test', fetch }).resource(model);
+  const notes = connect({ url: 'http://server.test', fetch }).resource(noteModel);
   const end = new AbortController();
   follow(notes, {
     labels: { a: 'b' },

@@ -1,28 +1,12 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { AnyObject, ResourceType } from '#pkg/apimachinery/index';
+import { expect, jest, test } from '@jest/globals';
+import type { AnyObject } from '#pkg/apimachinery/index';
 import { connect } from '../connect.ts';
+import { noteModel } from '../webclienttest/note-model.ts';
+import { useFakePage } from '../webclienttest/use-fake-page.ts';
 import type { LiveList } from './live-list.ts';
 import { live } from './live.ts';
 
-const model: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Note',
-  plural: 'notes',
-  namespaced: false,
-  hasStatusSubresource: false,
-};
-const page = globalThis as { addEventListener?: unknown };
-let window: EventTarget;
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
-  window = new EventTarget();
-  page.addEventListener = window.addEventListener.bind(window);
-});
-afterEach(() => {
-  jest.useRealTimers();
-  delete page.addEventListener;
-});
+const pageWindow = useFakePage();
 
 /** A live list of a server whose answers are the test's; a stream never begins. */
 function start(): { list: LiveList<AnyObject>; states: string[]; asked: ((answer: Response) => void)[] } {
@@ -32,7 +16,7 @@ function start(): { list: LiveList<AnyObject>; states: string[]; asked: ((answer
       init!.signal!.addEventListener('abort', () => reject(init!.signal!.reason as Error));
       if (!(url as string).endsWith('/streams')) asked.push(resolve);
     });
-  const list = live(connect({ url: 'http://server.test', fetch }).resource(model));
+  const list = live(connect({ url: 'http://server.test', fetch }).resource(noteModel));
   const states = [list.state.name as string];
   list.subscribe(() => list.state.name === states.at(-1) || states.push(list.state.name));
   return { list, states, asked };
@@ -80,7 +64,7 @@ test('a long list is not stale while its chunks come, however long a body takes'
 test('a list that hangs is asked for again as soon as the page wakes', async () => {
   const { list, asked } = start();
   const wake = async (): Promise<number> => {
-    window.dispatchEvent(new Event('online'));
+    pageWindow().dispatchEvent(new Event('online'));
     await jest.advanceTimersByTimeAsync(1000);
     return asked.length;
   };

@@ -1,5 +1,5 @@
 import { StatusError } from '#pkg/apimachinery/index';
-import { childOf } from '../child-of.ts';
+import { childController } from '../child-controller.ts';
 import type { BrowserSession, FeedProvider } from '../live-source.ts';
 import { onWake } from '../on-wake.ts';
 import { pause } from '../pause.ts';
@@ -22,7 +22,7 @@ export interface RequestSenderOptions {
    * of a live list whose answer does not begin. Milliseconds; default 25 s.
    */
   maxSilenceMs?: number;
-  /** Called with the text of each Warning header of an answer whose call has no `warn` of its own. Default: nobody is told. */
+  /** Called with the text of each Warning header, unless the call has a `warn` of its own. Default: nobody is told. */
   warn?: (text: string) => void;
   /** Default: the global one. */
   fetch?: typeof fetch;
@@ -138,7 +138,7 @@ export class RequestSender {
   async #try<T>({ call, key, read, isLeftOpen }: Try<T>): Promise<T | StatusError> {
     const { fetch: ask = fetch, credential, timeoutMs = 60_000 } = this.#options;
     const { method, signal, body, answerMs, warn = this.#options.warn } = call;
-    const own = childOf(signal);
+    const own = childController(signal);
     const began = Date.now();
     let isLate = false;
     const giveUp = (): void => {

@@ -14,7 +14,7 @@ import {
   type Stored,
   type WhereSelection,
 } from '#pkg/apimachinery/index';
-import { childOf } from '../child-of.ts';
+import { childController } from '../child-controller.ts';
 import type { OutgoingCall, RequestSender } from '../request/sender.ts';
 import { FetchEventStream } from '../watch/event-stream.ts';
 import { selectionParams } from './query.ts';
@@ -196,7 +196,7 @@ export class Resource<T extends AnyObject, Indexes extends IndexTypes = IndexTyp
     checkWatchStart(since);
     const from = { watch: 'true', allowWatchBookmarks: 'true', resourceVersion: since };
     const query = new URLSearchParams({ ...selectorsOf(selection), ...from });
-    const limit = childOf(signal);
+    const limit = childController(signal);
     try {
       const call = { method: 'GET', path: this.path, query, accept: acceptOf(omitManagedFields) } as const;
       const { body } = await this.connection.open(call, limit);

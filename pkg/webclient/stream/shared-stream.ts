@@ -1,5 +1,5 @@
 import { clientEventOf, StatusError, type AnyObject, type ClientEvent } from '#pkg/apimachinery/index';
-import { childOf } from '../child-of.ts';
+import { childController } from '../child-controller.ts';
 import type { ChangeSink } from '../live-source.ts';
 import { RetryBackoff } from '../retry-backoff.ts';
 import type { RequestSender } from '../request/sender.ts';
@@ -125,7 +125,7 @@ export class SharedStream {
   /** Answers, at the end of the connection, whether it was silent. */
   async #connect(end: AbortController, backoff: RetryBackoff): Promise<boolean> {
     const followers = new Map(this.#followers);
-    const limit = childOf(end.signal);
+    const limit = childController(end.signal);
     try {
       const body = {
         since: String(Math.min(...[...followers.values()].map(({ position }) => position))),

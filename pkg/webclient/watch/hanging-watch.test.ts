@@ -1,26 +1,9 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { ResourceType } from '#pkg/apimachinery/index';
+import { expect, jest, test } from '@jest/globals';
 import { connect } from '../connect.ts';
+import { noteModel } from '../webclienttest/note-model.ts';
+import { useFakePage } from '../webclienttest/use-fake-page.ts';
 
-const model: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Note',
-  plural: 'notes',
-  namespaced: false,
-  hasStatusSubresource: false,
-};
-const page = globalThis as { addEventListener?: unknown };
-let window: EventTarget;
-beforeEach(() => {
-  jest.useFakeTimers({ doNotFake: ['queueMicrotask', 'nextTick'] });
-  window = new EventTarget();
-  page.addEventListener = window.addEventListener.bind(window);
-});
-afterEach(() => {
-  jest.useRealTimers();
-  delete page.addEventListener;
-});
+const pageWindow = useFakePage();
 
 /** A server that answers when the test says so. */
 function start(): { watch: ReturnType<ReturnType<typeof notes>['watch']>; asked: Asked[] } {
@@ -39,12 +22,12 @@ interface Asked {
   signal: AbortSignal;
 }
 
-const notes = (fetch: typeof globalThis.fetch) => connect({ url: 'http://server.test', fetch }).resource(model);
+const notes = (fetch: typeof globalThis.fetch) => connect({ url: 'http://server.test', fetch }).resource(noteModel);
 
 test('a watch that hangs is asked for again as soon as the page wakes, and its end ends the request', async () => {
   const { watch, asked } = start();
   await jest.advanceTimersByTimeAsync(13_000);
-  window.dispatchEvent(new Event('online'));
+  pageWindow().dispatchEvent(new Event('online'));
   await jest.advanceTimersByTimeAsync(1000);
   expect(asked.map(({ signal }) => signal.aborted)).toEqual([true, false]);
   asked[1]!.answer(new Response(new ReadableStream()));

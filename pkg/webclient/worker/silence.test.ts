@@ -1,20 +1,12 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals';
-import type { ResourceType } from '#pkg/apimachinery/index';
 import { connect, type ServerConnection } from '../connect.ts';
 import { live } from '../live/live.ts';
+import { noteModel } from '../webclienttest/note-model.ts';
 import type { FeedPort } from './feed-port.ts';
 import { protocol, type WorkerMessage } from './messages.ts';
 import { SharedFeeds, serveTab } from './serve-tabs.ts';
 import { sharedWorkerFeeds } from './shared-worker-feeds.ts';
 
-const model: ResourceType = {
-  group: '',
-  version: 'v1',
-  kind: 'Note',
-  plural: 'notes',
-  namespaced: false,
-  hasStatusSubresource: false,
-};
 const session = { url: 'http://server.test', csrfToken: 'token' };
 
 /** Answers a list without objects, and a stream with a sign of life every 10 s. */
@@ -103,7 +95,7 @@ async function startPage(): Promise<{
   };
   const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
   await server.currentSession();
-  const list = live(server.resource(model));
+  const list = live(server.resource(noteModel));
   await jest.advanceTimersByTimeAsync(1000);
   expect([list.state.name, ports.length]).toEqual(['live', 1]);
   return { server, list, ports, feeds };
@@ -140,7 +132,7 @@ test('a page whose worker falls silent before it has the list is stale 25 s late
   };
   const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
   await server.currentSession();
-  const list = live(server.resource(model));
+  const list = live(server.resource(noteModel));
   await jest.advanceTimersByTimeAsync(0);
   page.isReached = false;
   await jest.advanceTimersByTimeAsync(24_999);
@@ -156,7 +148,7 @@ test('a worker forgets a page that took nothing for 60 s, and tells it, so that 
   const { list, ports, feeds } = await startPage();
   const [asleep, worker] = TestPort.pair();
   serveTab(worker, feeds[0]!);
-  const selection = { model, namespace: '', query: {}, hasObjects: true };
+  const selection = { model: noteModel, namespace: '', query: {}, hasObjects: true };
   asleep.postMessage({ type: 'open', id: 1, session, selection }, []);
   await jest.advanceTimersByTimeAsync(0);
   list.stop();
@@ -192,7 +184,7 @@ test('a page that slept until its new worker had forgotten it asks anew', async 
   };
   const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
   await server.currentSession();
-  const list = live(server.resource(model));
+  const list = live(server.resource(noteModel));
   await jest.advanceTimersByTimeAsync(1000);
   expect([list.state.name, opened]).toEqual(['live', 2]);
   list.stop();
@@ -208,7 +200,7 @@ test('a page that may not list asks again and again, and keeps nothing of each t
   };
   const server = connect({ url: session.url, fetch: answer, feeds: sharedWorkerFeeds(open) });
   await server.currentSession();
-  const list = live(server.resource(model));
+  const list = live(server.resource(noteModel));
   await jest.advanceTimersByTimeAsync(120_000);
   expect(list.state).toMatchObject({ name: 'stale', failure: { code: 403 } });
   const sent = (type: string): number =>
@@ -225,7 +217,7 @@ test('a worker that does not answer within 5 s is not used', async () => {
     feeds: sharedWorkerFeeds(() => ({ port: TestPort.pair()[0], addEventListener: () => undefined })),
   });
   await server.currentSession();
-  const list = live(server.resource(model));
+  const list = live(server.resource(noteModel));
   await jest.advanceTimersByTimeAsync(4999);
   expect(list.state.name).toBe('loading');
   await jest.advanceTimersByTimeAsync(1000);

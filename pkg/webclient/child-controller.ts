@@ -1,5 +1,5 @@
 /** A controller of its own that aborts with the signal, too. Abort it at the end, so that the signal forgets it. */
-export function childOf(signal: AbortSignal | undefined): AbortController {
+export function childController(signal: AbortSignal | undefined): AbortController {
   const child = new AbortController();
   const abort = (): void => child.abort(signal?.reason);
   if (signal?.aborted === true) abort();
