@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react';
-import { BulkReport, ObjectNames } from '../bulk/bulk-report.tsx';
+import { ObjectNames } from '../bulk/bulk-report.tsx';
+import { BulkRunDialog } from '../bulk/bulk-run-dialog.tsx';
 import { useBulkRun } from '../bulk/use-bulk-run.ts';
 import { FramePage } from '../frame/frame-page.tsx';
 import type { PluginPage, PluginRequest } from '../frame/plugin-pages.ts';
@@ -55,14 +56,11 @@ interface FrameDialogProps {
 function FrameDialog({ page: { name, title, plugin, place }, objects, onClose }: FrameDialogProps) {
   const { page, state } = usePluginPage(name, place);
   const [isUnsaved, setUnsaved] = useState(false);
+  const leave = (): void => {
+    if (!isUnsaved || mayLose()) onClose();
+  };
   return (
-    <PageDialog
-      title={texts.frame.titleOf(title, plugin)}
-      className="wide action-frame"
-      onClose={() => {
-        if (!isUnsaved || mayLose()) onClose();
-      }}
-    >
+    <PageDialog title={texts.frame.titleOf(title, plugin)} className="wide action-frame" onClose={leave}>
       {state === 'gone' ? (
         <p role="alert" className="note warning">
           {texts.frame.stopped}
@@ -72,13 +70,7 @@ function FrameDialog({ page: { name, title, plugin, place }, objects, onClose }:
         <FramePage page={page} objects={objects.map(frameObjectOf)} onUnsaved={setUnsaved} onClose={onClose} />
       )}
       <div className="buttons">
-        <button
-          type="button"
-          className="button plain"
-          onClick={() => {
-            if (!isUnsaved || mayLose()) onClose();
-          }}
-        >
+        <button type="button" className="button plain" onClick={leave}>
           {texts.close}
         </button>
       </div>
@@ -174,36 +166,19 @@ function ManyRequests({ page, request, objects, onClose }: ManyRequestsProps) {
         </div>
       </PageDialog>
     );
-  const { state, succeeded, failures } = progress;
+  const { succeeded, failures } = progress;
   const result = texts.actions.succeeded(succeeded);
   return (
-    <PageDialog title={title} onClose={onClose} isDismissable={state !== 'running'}>
-      <BulkReport
-        label={title}
-        progress={progress}
-        running={texts.bulk.progress}
-        result={request.done === undefined || failures.length > 0 ? result : `${result} ${request.done}`}
-        failed={texts.actions.failed}
-      />
-      <div className="buttons">
-        {state === 'running' ? (
-          <button type="button" className="button danger" onClick={stop}>
-            {texts.bulk.stop}
-          </button>
-        ) : (
-          <>
-            {failures.length === 0 ? undefined : (
-              <button type="button" className={`button ${kind}`} onClick={() => run(failures.map(({ item }) => item))}>
-                {texts.bulk.again}
-              </button>
-            )}
-            <button type="button" className="button plain" onClick={onClose}>
-              {texts.close}
-            </button>
-          </>
-        )}
-      </div>
-    </PageDialog>
+    <BulkRunDialog
+      title={title}
+      progress={progress}
+      result={request.done === undefined || failures.length > 0 ? result : `${result} ${request.done}`}
+      failed={texts.actions.failed}
+      kind={kind}
+      onStop={stop}
+      onAgain={run}
+      onClose={onClose}
+    />
   );
 }
 

@@ -4,7 +4,8 @@ import { PageDialog } from '../interface/page-dialog.tsx';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { RowMeta } from '../server/read-table.ts';
 import { texts } from '../texts/texts.ts';
-import { BulkReport, ObjectNames } from './bulk-report.tsx';
+import { ObjectNames } from './bulk-report.tsx';
+import { BulkRunDialog } from './bulk-run-dialog.tsx';
 import { useBulkRun } from './use-bulk-run.ts';
 
 export interface BulkDeleteProps {
@@ -44,39 +45,17 @@ export default function BulkDelete({ model, selection, onDeleted, onClose }: Bul
         </div>
       </PageDialog>
     );
-  const { state, succeeded, failures } = progress;
   return (
-    <PageDialog title={title} onClose={onClose} isDismissable={state !== 'running'}>
-      <BulkReport
-        label={title}
-        progress={progress}
-        running={texts.bulk.progress}
-        result={resultText(succeeded, counts.current)}
-        failed={texts.bulk.failures}
-      />
-      <div className="buttons">
-        {state === 'running' ? (
-          <button type="button" className="button danger" onClick={stop}>
-            {texts.bulk.stop}
-          </button>
-        ) : (
-          <>
-            {failures.length === 0 ? undefined : (
-              <button
-                type="button"
-                className="button danger"
-                onClick={() => void run(failures.map(({ item }) => item))}
-              >
-                {texts.bulk.again}
-              </button>
-            )}
-            <button type="button" className="button plain" onClick={onClose}>
-              {texts.close}
-            </button>
-          </>
-        )}
-      </div>
-    </PageDialog>
+    <BulkRunDialog
+      title={title}
+      progress={progress}
+      result={resultText(progress.succeeded, counts.current)}
+      failed={texts.bulk.failures}
+      kind="danger"
+      onStop={stop}
+      onAgain={(chosen) => void run(chosen)}
+      onClose={onClose}
+    />
   );
 }
 

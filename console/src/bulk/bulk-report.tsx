@@ -7,7 +7,7 @@ import type { BulkProgress } from './use-bulk-run.ts';
 const namesShown = 10;
 
 /** As much of an object as is shown of it. */
-type NamedObject = Pick<RowMeta, 'uid' | 'name' | 'namespace'>;
+export type NamedObject = Pick<RowMeta, 'uid' | 'name' | 'namespace'>;
 
 interface BulkReportProps {
   label: string;
