@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { texts } from '../texts/texts.ts';
-import type { RecordPage } from './access-api.ts';
-import { pageSize } from './access-api.ts';
+import { pageSize, type RecordPage } from './access-api.ts';
 import { useViewParams } from './view-params.ts';
 
 export interface RecordColumn<T> {

@@ -25,7 +25,7 @@ export class CountedSelection {
 
   /** The exact number. @throws StatusError */
   async count(index: string, condition: CountedCondition): Promise<number> {
-    const query = new URLSearchParams([...withCondition(this.#selection, index, condition), ...countParams]);
+    const query = new URLSearchParams([...selectorsWith(this.#selection, index, condition), ...countParams]);
     const options = { query, accept: acceptForCounts, signal: this.#signal };
     const { total } = (await server.read(this.#resource.path, options)) as { total: number };
     return total;
@@ -33,7 +33,7 @@ export class CountedSelection {
 
   /** The first object in the order of an index: `priority`, or `priority,desc`. @throws StatusError */
   async first(sort: string, condition: CountedCondition): Promise<AnyObject | undefined> {
-    const selectors = withCondition(this.#selection, sort.replace(/,desc$/, ''), condition);
+    const selectors = selectorsWith(this.#selection, sort.replace(/,desc$/, ''), condition);
     const query = new URLSearchParams([...selectors, ['limit', '1'], ['sort', sort]]);
     const { items } = (await server.read(this.#resource.path, { query, signal: this.#signal })) as {
       items: AnyObject[];
@@ -43,7 +43,7 @@ export class CountedSelection {
 }
 
 /** All selectors of a query must hold at once. */
-export function withCondition(
+export function selectorsWith(
   selection: WhereSelection<IndexTypes>,
   index: string,
   condition: CountedCondition,

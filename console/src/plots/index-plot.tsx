@@ -7,7 +7,7 @@ import { useLiveRead } from '../server/use-live-read.ts';
 import { texts } from '../texts/texts.ts';
 import { SnippetAction } from '../snippet/snippet-action.tsx';
 import { BarPlot } from './bar-plot.tsx';
-import { withCondition } from './count-objects.ts';
+import { selectorsWith } from './count-objects.ts';
 import { maxValues, readBars, type Bar, type Bars, type PlottedIndex } from './read-bars.ts';
 // oxlint-disable-next-line import/no-unassigned-import -- It has no names.
 import './plots.css';
@@ -49,7 +49,7 @@ export function IndexPlot({ model, view, index }: IndexPlotProps) {
               path: source.resource.path,
               counts: value.bars.map(({ label, condition }) => ({
                 label,
-                selectors: withCondition(source.selection, index.name, condition),
+                selectors: selectorsWith(source.selection, index.name, condition),
               })),
             }}
           />

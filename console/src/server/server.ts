@@ -9,7 +9,8 @@ export interface SessionUser {
 }
 
 /**
- * `unknown`: the server cannot say. `none`: nobody is logged in. `expired`: somebody was, and the page still shows what that person was doing.
+ * `unknown`: the server cannot say. `none`: nobody is logged in. `expired`: somebody was, and the page still shows what
+ * that person was doing.
  */
 export type SessionState =
   | { name: 'checking' }

@@ -105,6 +105,17 @@ export class ConsoleSite {
     return password;
   }
 
+  /** The user may look at everything, and change nothing. */
+  async letView(username: string): Promise<void> {
+    await this.api('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: username },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+      subjects: [{ kind: 'User', name: username, apiGroup: 'rbac.authorization.k8s.io' }],
+    });
+  }
+
   /** As the administrator, past the console: a path of access management. Undefined for an answer without a body. */
   async accessApi(method: string, path: string, body?: unknown): Promise<unknown> {
     this.#session ??= this.#beginSession();

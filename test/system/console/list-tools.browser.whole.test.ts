@@ -314,13 +314,7 @@ describeInBrowser('what a list of the console can do', () => {
       },
     ]);
     const password = await site.addUser('viewer');
-    await site.api('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-      apiVersion: 'rbac.authorization.k8s.io/v1',
-      kind: 'ClusterRoleBinding',
-      metadata: { name: 'viewer' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ kind: 'User', name: 'viewer', apiGroup: 'rbac.authorization.k8s.io' }],
-    });
+    await site.letView('viewer');
     await site.visit(
       list,
       async (page) => {

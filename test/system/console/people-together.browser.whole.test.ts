@@ -8,7 +8,6 @@ import { replaceInYaml, yamlOf } from './yaml-editor.ts';
 
 const posts = '/g/blog.example.com/posts';
 const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
-const rbac = '/apis/rbac.authorization.k8s.io/v1';
 
 /** What happens to people in the console because of others, and of the server. */
 describeInBrowser('people in the console, and what others do meanwhile', () => {
@@ -167,11 +166,7 @@ describeInBrowser('people in the console, and what others do meanwhile', () => {
       password,
       email: 'vic@example.com',
     });
-    await site.api('POST', `${rbac}/clusterrolebindings`, {
-      metadata: { name: 'vic' },
-      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-      subjects: [{ kind: 'User', name: 'vic' }],
-    });
+    await site.letView('vic');
     await site.visit(`${posts}/default/held`, async (page) => {
       await page.getByRole('button', { name: 'Delete' }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click();

@@ -592,13 +592,7 @@ test('actions of rows, of selected objects and of an object, and commands, under
 
   // Who may only look sees which rule is missing.
   const word = await site.addUser('vera');
-  await site.api('POST', '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {
-    apiVersion: 'rbac.authorization.k8s.io/v1',
-    kind: 'ClusterRoleBinding',
-    metadata: { name: 'vera' },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
-    subjects: [{ kind: 'User', name: 'vera', apiGroup: 'rbac.authorization.k8s.io' }],
-  });
+  await site.letView('vera');
   await site.visit(
     '/g/blog.example.com/comments',
     async (page) => {
