@@ -1,8 +1,10 @@
+import { listenUntil } from './listen-until.ts';
+
 /** A controller of its own that aborts with the signal, too. Abort it at the end, so that the signal forgets it. */
 export function childController(signal: AbortSignal | undefined): AbortController {
   const child = new AbortController();
   const abort = (): void => child.abort(signal?.reason);
   if (signal?.aborted === true) abort();
-  else signal?.addEventListener('abort', abort, { signal: child.signal });
+  listenUntil(child.signal, signal ?? {}, 'abort', abort);
   return child;
 }

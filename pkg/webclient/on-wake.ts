@@ -1,4 +1,6 @@
-interface Page extends Partial<Pick<EventTarget, 'addEventListener'>> {
+import { listenUntil } from './listen-until.ts';
+
+interface Page extends Partial<EventTarget> {
   document?: { hidden: boolean };
 }
 
@@ -11,5 +13,5 @@ export function onWake(wake: () => void, signal: AbortSignal): void {
   const wakeIfSeen = (): void => {
     if (!page.document?.hidden) wake();
   };
-  for (const type of ['online', 'pageshow', 'visibilitychange']) page.addEventListener?.(type, wakeIfSeen, { signal });
+  for (const type of ['online', 'pageshow', 'visibilitychange']) listenUntil(signal, page, type, wakeIfSeen);
 }

@@ -1,6 +1,7 @@
 import type { AnyObject } from '#pkg/apimachinery/index';
 import type { BrowserSession } from '../live-source.ts';
 import { onNextFrame } from '../on-next-frame.ts';
+import { listenUntil } from '../listen-until.ts';
 import { onWake } from '../on-wake.ts';
 import type { FeedPort } from './feed-port.ts';
 import { protocol, type FeedUpdate, type PageMessage, type SentSelection, type WorkerMessage } from './messages.ts';
@@ -35,7 +36,7 @@ export class PageTab {
       this.#post({ type: 'leave' });
       this.end();
     };
-    (globalThis as Partial<EventTarget>).addEventListener?.('pagehide', leave, { signal: this.#end.signal });
+    listenUntil(this.#end.signal, globalThis as Partial<EventTarget>, 'pagehide', leave);
   }
 
   /** Undefined if the worker cannot be used. `onEnd` is called once it is dead, or the page goes away. */
@@ -88,7 +89,7 @@ export class PageTab {
       feed.close(signal.reason);
       this.close(id);
     };
-    signal.addEventListener('abort', close, { signal: feed.ended });
+    listenUntil(feed.ended, signal, 'abort', close);
     // The next try opens another one.
     feed.ended.addEventListener('abort', () => this.close(id));
     return feed;

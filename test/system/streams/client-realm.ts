@@ -71,6 +71,8 @@ export class ClientRealm {
   hasHeard = { network: false, messages: false };
   /** What waits for its end of sleep. */
   #waiting: (() => void)[] = [];
+  /** An open port keeps all that its listener holds. */
+  readonly #ports: MessagePort[] = [];
 
   private constructor(code: Script, hasFrames: boolean) {
     const scope = {
@@ -173,6 +175,7 @@ export class ClientRealm {
 
   /** A port whose messages wait for the realm. */
   portOf(port: MessagePort): FeedPort {
+    this.#ports.push(port);
     return {
       postMessage: (message) => port.postMessage(message),
       addEventListener: (_type, listener) =>
@@ -192,11 +195,13 @@ export class ClientRealm {
     return new Promise((resolve) => this.#enter(resolve));
   }
 
-  /** Ends its timers, so that nothing of it goes on. */
+  /** Ends its timers and its ports. What waits for the end of its sleep ends, too, or it would stay for ever. */
   stop(): void {
     clearInterval(this.#ticks);
     this.#timers.clear();
-    this.#isAsleep = true;
+    for (const port of this.#ports.splice(0)) port.close();
+    this.#isAsleep = false;
+    for (const arrive of this.#waiting.splice(0)) arrive();
   }
 
   /** In the order of arrival. */
