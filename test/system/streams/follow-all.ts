@@ -9,8 +9,8 @@ export interface FollowAllOptions {
   labels: Record<string, string>;
   since: string;
   signal: AbortSignal;
-  /** After each error. */
-  pause: () => Promise<void>;
+  /** After each end, and why it ended. */
+  pause: (end: string) => Promise<void>;
   onTexts: (texts: readonly string[]) => void;
 }
 
@@ -27,7 +27,7 @@ export async function followAll({
   const source = client.ownSource(posts, { labels }, false);
   let position = since;
   while (!signal.aborted) {
-    await source
+    const end = await source
       .follow(
         position,
         {
@@ -42,7 +42,7 @@ export async function followAll({
         },
         signal,
       )
-      .catch(() => undefined);
-    await pause();
+      .then(() => 'the stream ended', String);
+    await pause(end);
   }
 }

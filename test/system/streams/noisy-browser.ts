@@ -40,6 +40,8 @@ export class NoisyBrowser implements FollowingBrowser {
   readonly #seen = new Set<string>();
   #nap: Nap | undefined;
   readonly #followed: string[] = [];
+  /** Why its stream ended, each time. */
+  readonly #followEnds: string[] = [];
   readonly #end = new AbortController();
 
   private constructor(
@@ -94,7 +96,8 @@ export class NoisyBrowser implements FollowingBrowser {
       labels: selections[0]!.labels as Record<string, string>,
       since,
       signal: browser.#end.signal,
-      pause: async () => {
+      pause: async (end) => {
+        browser.#followEnds.push(`${end} at ${first!.clockMs}`);
         await delay(20);
         await first!.awake();
       },
@@ -182,7 +185,12 @@ export class NoisyBrowser implements FollowingBrowser {
       stored: this.#pages.flatMap(() => stored),
       followed: this.#followed,
       watched: [...watched],
-      faults: reports().flatMap((report) => [...faultsOf(report, watched), ...latenessOf(report, watched)]),
+      faults: [
+        ...reports().flatMap((report) => [...faultsOf(report, watched), ...latenessOf(report, watched)]),
+        ...(isSame(this.#followed, watched)
+          ? []
+          : [`at ${realm.clockMs}, ends: ${this.#followEnds.slice(-5).join('; ')}`]),
+      ],
       seen: [...this.#seen],
     };
   }
