@@ -3,7 +3,6 @@ import type { Pool } from 'pg';
 import { newKysely, runQuery, runTransaction, type Database, type Queryable } from '#pkg/database/index';
 import type { AccessTables } from './access-tables.ts';
 
-const poolSize = 8;
 const statementTimeoutMs = 10_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
 const queryTimeoutMs = 11_000;
@@ -17,8 +16,8 @@ export class AccessDatabase {
   /** For statements built at run time, such as lists with filters. Uses the same connections. */
   readonly kysely: Kysely<AccessTables>;
 
-  /** The schema must be up to date. `close`, or the `Database`, closes the connections. */
-  constructor(database: Database) {
+  /** The schema must be up to date. `close`, or the `Database`, closes the `poolSize` connections, 8 by default. */
+  constructor(database: Database, { poolSize = 8 }: { poolSize?: number } = {}) {
     this.database = database;
     this.pool = database.newPool({
       name: 'access',

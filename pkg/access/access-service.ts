@@ -75,6 +75,10 @@ export interface AccessSettings {
   /** Maximum requests per minute. */
   throttle: { anonymous: number; user: number };
   auditRetentionDays: number;
+  /** Connections for looking up tokens. Default 4. */
+  tokenConnections?: number | undefined;
+  /** Processes that share the limits of this server, where `maxLogins` is that of one. Default 1. */
+  processes?: number | undefined;
   /** Public URL of access management. Undefined: from the headers of clients and trusted proxies. */
   publicUrl: string | undefined;
   /** Other origins whose pages may read answers, act for their visitor, and be where a login continues. */
@@ -121,8 +125,9 @@ export class AccessService {
   constructor(options: AccessServiceOptions) {
     const { database, log, settings, keys, proxies, platform, svcVersion } = options;
     this.#options = options;
-    const audit = new Audit(database);
-    const hasher = new PasswordHasher();
+    const { processes = 1, tokenConnections } = settings;
+    const audit = new Audit(database, { processes });
+    const hasher = new PasswordHasher({ processes });
     const secrets = new SecretBox(keys);
     const users = new Users(database);
     const organizations = new Organizations(database);
@@ -148,8 +153,12 @@ export class AccessService {
       hasher,
       addressLimit: settings.loginIpLimit,
       maxAttempts: settings.maxLogins,
+      processes,
     });
-    this.#tokenStore = new TokenStore(database.database);
+    this.#tokenStore = new TokenStore(
+      database.database,
+      tokenConnections === undefined ? {} : { poolSize: tokenConnections },
+    );
     this.#tokenUses = new TokenUses({ database, audit, log });
     this.#personalTokens = new PersonalTokens({ database, audit, roles: platform.roles, onIssue });
     this.#orgNamespaces = new OrgNamespaces({ database, namespaces: platform.namespaces, log });

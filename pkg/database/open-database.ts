@@ -1,7 +1,10 @@
+import type pg from 'pg';
 import { Database, type DatabaseOptions } from './database.ts';
 import { EmbeddedPostgres } from './embedded/embedded-postgres.ts';
 
 export interface OpenDatabaseOptions extends Omit<DatabaseOptions, 'connection'> {
+  /** That of an embedded PostgreSQL that another process of this program runs; unused with a url. */
+  readonly embedded?: pg.ClientConfig | undefined;
   /** Where the embedded PostgreSQL keeps its data; unused with a url. */
   readonly dataDir: string;
   /** Settings of the embedded PostgreSQL; unused with a url. */
@@ -10,6 +13,8 @@ export interface OpenDatabaseOptions extends Omit<DatabaseOptions, 'connection'>
 
 export interface OpenedDatabase {
   readonly database: Database;
+  /** Connects to the embedded PostgreSQL, if it is one. */
+  readonly embedded: pg.ClientConfig | undefined;
   /** Closes the database, then stops PostgreSQL if it is ours. Idempotent. */
   stop(): Promise<void>;
 }
@@ -19,10 +24,12 @@ export interface OpenedDatabase {
  * the PATH, or Debian's folders. Throws DatabaseError with instructions if there is none.
  */
 export async function openDatabase(options: OpenDatabaseOptions): Promise<OpenedDatabase> {
-  const { dataDir, settings, url, ...rest } = options;
-  if (url !== undefined) {
-    const database = await Database.connect({ ...rest, url });
-    return { database, stop: () => database.close() };
+  const { dataDir, settings, url, embedded: connection, ...rest } = options;
+  if (url !== undefined || connection !== undefined) {
+    const database = await Database.connect(
+      url === undefined ? { ...rest, connection: connection! } : { ...rest, url },
+    );
+    return { database, embedded: connection, stop: () => database.close() };
   }
   const embedded = await EmbeddedPostgres.start({
     dataDir,
@@ -33,6 +40,7 @@ export async function openDatabase(options: OpenDatabaseOptions): Promise<Opened
     const database = await Database.connect({ ...rest, connection: embedded.connection });
     return {
       database,
+      embedded: embedded.connection,
       stop: async () => {
         await database.close();
         await embedded.stop();

@@ -48,6 +48,12 @@ export {
   type PriorityLevel,
 } from './filters/limits/priority-level.ts';
 export type { Throttle } from './filters/limits/throttle.ts';
+export {
+  LocalWatchCounter,
+  type CountedWatch,
+  type WatchCounter,
+  type WatchLimits,
+} from './filters/limits/watch-counter.ts';
 export { anonymousShare } from './filters/limits/work-slots.ts';
 export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
@@ -71,6 +77,7 @@ export { withThrottle } from './filters/with-throttle.ts';
 export * from './filters/with-timeout.ts';
 export * from './metrics/register-reading.ts';
 export * from './metrics/series-histogram.ts';
+export type { AddressCounter } from './connection/connection-limits.ts';
 export { policySource } from './connection/policy-source.ts';
 export { ServiceUrl } from './connection/service-url.ts';
 export { registerByteBudgetMetrics } from './metrics/register-byte-budget-metrics.ts';

@@ -21,6 +21,8 @@ export { generateTypes, type GenerateTypesOptions } from './generate/generate-ty
 export type { TypesTarget } from './generate/model-text.ts';
 export { bundleIndexKeys } from './bundle/bundle-index-keys.ts';
 export { loadPluginEndpoints } from './endpoint/load-plugin-endpoints.ts';
+export type { EndpointHost } from './endpoint/endpoint-call.ts';
+export type { Forwarder } from './endpoint/forwarder.ts';
 export type { ServedModels } from './endpoint/model-path.ts';
 export { findPluginFolders } from './host/folder/read-plugin-name.ts';
 export { PluginHost, type PluginHostOptions } from './host/plugin-host.ts';

@@ -57,10 +57,12 @@ export interface OperationEntry {
 /** Writes audit rows: logins, changes of users, organizations, roles and credentials, and failed uses. */
 export class Audit {
   readonly #database: AccessDatabase;
-  readonly #failedUses = new FailedUseQuota();
+  readonly #failedUses: FailedUseQuota;
 
-  constructor(database: AccessDatabase) {
+  /** `processes`: see `FailedUseQuota`. */
+  constructor(database: AccessDatabase, { processes = 1 }: { processes?: number } = {}) {
     this.#database = database;
+    this.#failedUses = new FailedUseQuota({ processes });
   }
 
   async recordLogin(

@@ -5,7 +5,7 @@ const windowMs = 60_000;
 /**
  * Limits the audit rows of wrong credentials, as the client can send them at no cost and they are checked before
  * requests are counted. Per minute and replica: the first `perAddress` of an address (for IPv6 a /64; default 60), and
- * `inAll` (1000).
+ * `inAll` (1000); each of the `processes` of a replica has its part of both.
  */
 export class FailedUseQuota {
   readonly #counts = new Map<string, number>();
@@ -14,9 +14,13 @@ export class FailedUseQuota {
   #total = 0;
   #startedAt = -Infinity;
 
-  constructor({ perAddress = 60, inAll = 1000 }: { perAddress?: number; inAll?: number } = {}) {
-    this.#perAddress = perAddress;
-    this.#inAll = inAll;
+  constructor({
+    perAddress = 60,
+    inAll = 1000,
+    processes = 1,
+  }: { perAddress?: number; inAll?: number; processes?: number } = {}) {
+    this.#perAddress = Math.ceil(perAddress / processes);
+    this.#inAll = Math.ceil(inAll / processes);
   }
 
   take(address: string): boolean {

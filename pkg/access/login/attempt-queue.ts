@@ -7,7 +7,8 @@ export const maxLoginAttempts = 32;
 /**
  * Runs attempts for one account one after another, and limits the attempts in progress, in total and per network. So
  * many right passwords at once never count as a series of failures, waiting clients get their answer in time, and no
- * network can block all others.
+ * network can block all others. Each of the `processes` of a replica has its part of what one account and one network
+ * may have; `inAll` is that of this process.
  */
 export class AttemptQueue {
   readonly #tails = new Map<string, { waiting: number; over: Promise<void> }>();
@@ -21,9 +22,10 @@ export class AttemptQueue {
     perAccount = 16,
     perNetwork = 8,
     inAll = maxLoginAttempts,
-  }: { perAccount?: number; perNetwork?: number; inAll?: number } = {}) {
-    this.#perAccount = perAccount;
-    this.#perNetwork = perNetwork;
+    processes = 1,
+  }: { perAccount?: number; perNetwork?: number; inAll?: number; processes?: number } = {}) {
+    this.#perAccount = Math.ceil(perAccount / processes);
+    this.#perNetwork = Math.ceil(perNetwork / processes);
     this.#inAll = inAll;
   }
 

@@ -32,6 +32,8 @@ export interface LoginServiceOptions {
   lockSeconds?: number;
   /** Attempts in progress at a time. Default 32. */
   maxAttempts?: number;
+  /** See `AttemptQueue`. Default 1. */
+  processes?: number;
 }
 
 export interface LoginRequest extends Pick<LoginEntry, 'type' | 'userAgent'> {
@@ -65,7 +67,7 @@ export class LoginService {
   readonly #accountLimit: FailureLimit;
   readonly #addressLimit: FailureLimit;
   readonly #attempts: AttemptQueue;
-  readonly #lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500 });
+  readonly #lockedAddresses: FailedUseQuota;
 
   constructor({
     database,
@@ -75,12 +77,14 @@ export class LoginService {
     addressLimit = 100,
     lockSeconds = 1800,
     maxAttempts = maxLoginAttempts,
+    processes = 1,
   }: LoginServiceOptions) {
     this.#audit = audit;
     this.#hasher = hasher;
     this.#accounts = new LoginAccounts(database);
     this.#failures = new LoginFailures(database);
-    this.#attempts = new AttemptQueue({ inAll: maxAttempts });
+    this.#attempts = new AttemptQueue({ inAll: maxAttempts, processes });
+    this.#lockedAddresses = new FailedUseQuota({ perAddress: 5, inAll: 500, processes });
     this.#accountLimit = { failures: accountLimit, seconds: lockSeconds, isExtended: true };
     this.#addressLimit = { failures: addressLimit, seconds: lockSeconds, isExtended: false };
   }

@@ -11,10 +11,12 @@ export interface PasswordHasherOptions {
   /** Threads of one hash. Default 1. */
   lanes?: number;
   /**
-   * Maximum concurrent hashes. Default: half of the processors, at least 1. They run on the thread pool that file
-   * access, DNS and compression also need.
+   * Maximum concurrent hashes. Default: half of the processors, divided by `processes`, at least 1. They run on the
+   * thread pool that file access, DNS and compression also need.
    */
   maxRunning?: number;
+  /** Processes that share the processors, for the default of `maxRunning`. Default 1. */
+  processes?: number;
   /** Maximum hashes that wait; another one is refused. Default 64. */
   maxWaiting?: number;
 }
@@ -47,7 +49,8 @@ export class PasswordHasher {
     memoryKiB = 19_456,
     passes = 2,
     lanes = 1,
-    maxRunning = Math.max(1, Math.floor(availableParallelism() / 2)),
+    processes = 1,
+    maxRunning = Math.max(1, Math.floor(availableParallelism() / 2 / processes)),
     maxWaiting = 64,
   }: PasswordHasherOptions = {}) {
     this.#cost = { memoryKiB, passes, lanes };

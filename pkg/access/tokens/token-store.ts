@@ -5,7 +5,6 @@ import { PreparedStatement, type Database, type Placeholders } from '#pkg/databa
 import { accessQuery } from '../access-tables.ts';
 import type { PrincipalRow } from '../principals/principals.ts';
 
-const poolSize = 4;
 const statementTimeoutMs = 5_000;
 /** After this time without an answer the connection counts as lost: its other end has gone without closing it. */
 const queryTimeoutMs = 6_000;
@@ -37,11 +36,13 @@ interface PendingLookup {
  */
 export class TokenStore {
   readonly #pool: Pool;
+  readonly #poolSize: number;
   readonly #waiting: PendingLookup[] = [];
   #running = 0;
 
-  /** Schema `access` must be up to date. `close`, or the `Database`, closes the connections. */
-  constructor(database: Database) {
+  /** Schema `access` must be up to date. `close`, or the `Database`, closes the `poolSize` connections, 4 by default. */
+  constructor(database: Database, { poolSize = 4 }: { poolSize?: number } = {}) {
+    this.#poolSize = poolSize;
     this.#pool = database.newPool({
       // A separate pool, as lookups of every request must not wait for longer statements.
       name: 'tokens',
@@ -66,7 +67,7 @@ export class TokenStore {
   findOwner(hash: Buffer): Promise<FoundToken | undefined> {
     return new Promise((answer, fail) => {
       this.#waiting.push({ hash, answer, fail });
-      if (this.#running < poolSize) void this.#lookUpNext();
+      if (this.#running < this.#poolSize) void this.#lookUpNext();
     });
   }
 

@@ -20,6 +20,15 @@ export interface ConnectionLimitsParts {
   isIdle: (socket: Socket) => boolean;
   /** Whether the connection only waits for its client, which has not read answers for some time. */
   isUnread: (socket: Socket) => boolean;
+  /** Counts those of other processes, too. Default: only those of this one count. */
+  addresses?: AddressCounter | undefined;
+}
+
+/** Counts the connections of each address over several processes. */
+export interface AddressCounter {
+  /** Counts one more; false if the address has `limit` of them. A counted one must call `leave`. Never rejects. */
+  enter(network: string, limit: number): Promise<boolean>;
+  leave(network: string): void;
 }
 
 /** What a connection may request: everything, one probe, or nothing. */
@@ -87,7 +96,10 @@ export class ConnectionLimits {
     }
     if (this.#open.size >= connections) this.#makeRoom();
     this.#open.add(socket);
-    if (network !== undefined) this.#shares.add(network, socket);
+    if (network !== undefined) {
+      this.#shares.add(network, socket);
+      if (connectionsPerAddress > 0) void this.#countEverywhere(network, socket);
+    }
     socket.once('close', () => this.#remove(socket, network));
     if (this.#open.size <= connections) return 'full';
     this.#refusedByCount += 1;
@@ -95,6 +107,17 @@ export class ConnectionLimits {
     if (this.#withoutRequest.size >= reservedConnections) this.#cutOldest();
     this.#withoutRequest.add(socket);
     return 'probe';
+  }
+
+  /** Closes a connection that is one too many for its address, with those of other processes. Never rejects. */
+  async #countEverywhere(network: string, socket: Socket): Promise<void> {
+    const { addresses } = this.#parts;
+    if (addresses === undefined) return;
+    if (!(await addresses.enter(network, this.#options.connectionsPerAddress))) {
+      this.#refusedByAddress += 1;
+      socket.destroy();
+    } else if (socket.closed) addresses.leave(network);
+    else socket.once('close', () => addresses.leave(network));
   }
 
   /** Whether it was closed to make room for a newer one. */

@@ -39,6 +39,8 @@ export interface HealthEndpointsOptions {
   /** Of the build; default: not shown. */
   gitCommit?: string;
   registry: Registry;
+  /** The text of `/metrics`. Default: that of the registry. */
+  metricsText?: (() => Promise<string>) | undefined;
   checkTimeoutMs?: number;
 }
 
@@ -59,6 +61,7 @@ export function healthEndpoints({
   svcVersion,
   gitCommit = '',
   registry,
+  metricsText = () => registry.metrics(),
   checkTimeoutMs = 5000,
 }: HealthEndpointsOptions): EndpointGroup[] {
   return [
@@ -72,7 +75,7 @@ export function healthEndpoints({
     },
     {
       prefix: '/metrics',
-      router: getOnly(async (context) => send(context, 200, registry.contentType, await registry.metrics())),
+      router: getOnly(async (context) => send(context, 200, registry.contentType, await metricsText())),
     },
   ];
 }

@@ -15,6 +15,7 @@ import { TrustedProxies } from '../connection/client-address.ts';
 import {
   ConnectionLimits,
   reservedConnections,
+  type AddressCounter,
   type ConnectionLimitsOptions,
 } from '../connection/connection-limits.ts';
 import type { RequestLimits } from '../request/check-request.ts';
@@ -59,6 +60,8 @@ export interface HttpServerOptions {
   isProbe?: (path: string) => boolean;
   /** Memory budget of requests. Default: no limit. */
   memory?: ContextMemory;
+  /** Counts connections by address, over several processes. Default: only those of this one count. */
+  addresses?: AddressCounter | undefined;
 }
 
 export interface ListenOptions {
@@ -67,6 +70,8 @@ export interface ListenOptions {
   port: number;
   /** With a certificate the listener speaks https. */
   certificate?: ServerCertificate;
+  /** In a worker of `node:cluster`: no other worker shares the port. Default false. */
+  isExclusive?: boolean;
 }
 
 const defaultLimits: HttpServerLimits = {
@@ -142,6 +147,7 @@ export class HttpServer {
     proxies = new TrustedProxies([]),
     isProbe = () => false,
     memory,
+    addresses,
   }: HttpServerOptions) {
     this.#handler = handler;
     this.#log = log;
@@ -153,6 +159,7 @@ export class HttpServer {
       proxies,
       isIdle: (socket) => this.#pipelines.get(socket)?.isIdle !== false,
       isUnread: (socket) => this.#pipelines.get(socket)?.isUnread === true,
+      addresses,
     });
     this.#options = {
       // Node counts the URL too; checkRequest holds each to its own limit.
@@ -171,11 +178,11 @@ export class HttpServer {
    * Resolves with the address once connections are accepted. May be called several times, once per listener. Rejects if
    * the address is in use.
    */
-  async listen({ host, port, certificate }: ListenOptions): Promise<AddressInfo> {
+  async listen({ host, port, certificate, isExclusive = false }: ListenOptions): Promise<AddressInfo> {
     const server = this.#newServer(certificate);
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen({ port, host, backlog }, () => {
+      server.listen({ port, host, backlog, exclusive: isExclusive }, () => {
         server.off('error', reject);
         resolve();
       });

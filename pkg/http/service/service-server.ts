@@ -21,12 +21,14 @@ import { registerConnectionMetrics } from '../metrics/register-connection-metric
 import type { Filter, Handler } from '../request/request-context.ts';
 import { HttpServer, type HttpServerOptions, type ListenOptions } from '../server/http-server.ts';
 
-export interface ServiceServerOptions extends Pick<HttpServerOptions, 'limits' | 'proxies'> {
+export interface ServiceServerOptions extends Pick<HttpServerOptions, 'limits' | 'proxies' | 'addresses'> {
   svcVersion: string;
   /** The commit that was built, for `/version`. Default: absent. */
   gitCommit?: string;
   log: Logger;
   metrics: MetricsRegistry;
+  /** The text of `/metrics`. Default: that of `metrics`. */
+  metricsText?: () => Promise<string>;
   /** Also accepted for `/metrics`, and for nothing else. Default: none. */
   scrapeToken?: ScrapeToken;
   host: string;
@@ -69,7 +71,7 @@ export class ServiceServer {
   /** `withErrors` turns the errors of a server that cannot serve into responses. */
   constructor(options: ServiceServerOptions, withErrors: Filter) {
     this.#options = options;
-    const { log, metrics, limits, proxies, byteBudget, scrapeToken } = options;
+    const { log, metrics, limits, proxies, addresses, byteBudget, scrapeToken } = options;
     this.withScrapeToken = withScrapeToken(scrapeToken, expressHandler(this.ownEndpoints([])));
     this.withMetrics = withMetrics({ registry: metrics });
     this.#withErrors = withErrors;
@@ -86,6 +88,7 @@ export class ServiceServer {
       isProbe: (path) => openHealthPaths.has(path),
       ...(limits === undefined ? {} : { limits }),
       ...(proxies === undefined ? {} : { proxies }),
+      addresses,
       ...(byteBudget === undefined
         ? {}
         : {
@@ -141,8 +144,11 @@ export class ServiceServer {
 
   /** Health, metrics and log level. */
   protected ownEndpoints(readyz: readonly HealthCheck[]): EndpointGroup[] {
-    const { svcVersion, gitCommit = '', metrics, log } = this.#options;
-    return [...healthEndpoints({ readyz, svcVersion, gitCommit, registry: metrics }), logLevelEndpoint(log)];
+    const { svcVersion, gitCommit = '', metrics, metricsText, log } = this.#options;
+    return [
+      ...healthEndpoints({ readyz, svcVersion, gitCommit, registry: metrics, metricsText }),
+      logLevelEndpoint(log),
+    ];
   }
 
   /** Limits whose refusals, and those of the memory, are logged and in the metrics. */

@@ -188,6 +188,19 @@ describe('tasks', () => {
     );
   });
 
+  test('of a host that is known to be gone are taken at once, in a term of their own', async () => {
+    const key = { namespace: 'default', name: 'gone.host.before' };
+    const now = new Date().toISOString();
+    const spec = { holderIdentity: 'before', leaseDurationSeconds: 60, renewTime: now };
+    // What a process leaves behind that was killed.
+    await client.create(leaseType, newLease(key, spec));
+    await client.create(leaseType, newLease({ ...key, name: 'gone.a' }, { ...spec, leaseTransitions: 4 }));
+    const next = new Host({ identity: 'next', group: 'gone', isGone: (identity) => identity === 'before' }, named('a'));
+    await leads(next, 'a');
+    expect(next.began).toEqual([['a', 5]]);
+    expect(hostNames(await specs('gone'))).toHaveLength(1);
+  });
+
   test('are lost by a host that others declare dead, and its writes are refused once another leads', async () => {
     const first = new Host({ identity: 'first', group: 'declared', retryMs: 200 }, named('a'));
     await leads(first, 'a');

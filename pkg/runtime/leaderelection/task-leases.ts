@@ -53,6 +53,8 @@ export interface TaskLeasesOptions {
   durationMs?: number;
   /** A host that could not renew its lease for this long stops its tasks. Milliseconds, default 10 000. */
   deadlineMs?: number;
+  /** Whether the process of another host is known to have ended: its tasks are free at once. Default: none is. */
+  isGone?: (identity: string) => boolean;
   /** Pause between renewals and tries. Milliseconds, default 2 000. */
   retryMs?: number;
   /** A running task moves to another host only after the hosts were the same for this long. Milliseconds, default 10 000. */
@@ -95,7 +97,14 @@ export class TaskLeases {
   #problem: unknown;
 
   constructor(options: TaskLeasesOptions) {
-    const all = { durationMs: 15_000, deadlineMs: 10_000, retryMs: 2000, settleMs: 10_000, ...options };
+    const all = {
+      durationMs: 15_000,
+      deadlineMs: 10_000,
+      retryMs: 2000,
+      settleMs: 10_000,
+      isGone: () => false,
+      ...options,
+    };
     const { client, namespace, group, log, durationMs } = all;
     this.#options = all;
     this.#informer = new Informer({ client, type: leaseType, selection: { namespace }, log });
@@ -274,7 +283,7 @@ export class TaskLeases {
 
   /** The living hosts, and whether they leave. Deletes the leases of dead ones, unless they were renewed meanwhile. */
   async #aliveHosts(leases: ReadonlyMap<string, SeenLease>, signal: AbortSignal): Promise<Map<string, boolean>> {
-    const { client, identity, log } = this.#options;
+    const { client, identity, isGone, log } = this.#options;
     const hosts = new Map([[identity, false]]);
     for (const seen of leases.values()) {
       const { lease } = seen;
@@ -282,7 +291,7 @@ export class TaskLeases {
       if (!this.#isOtherHost(lease) || holderIdentity === '') continue;
       const { namespace = '', name, uid, resourceVersion } = lease.metadata;
       const isDead =
-        isExpired(seen) &&
+        (isExpired(seen) || isGone(holderIdentity)) &&
         (await unlessRaced(client.delete(leaseType, { namespace, name }, { uid, resourceVersion, signal }))) !==
           undefined;
       if (isDead) log.warn({ host: holderIdentity }, 'a host is dead: the others take over its tasks');

@@ -63,6 +63,8 @@ export interface PostgresStoreOptions {
   log: DatabaseLog;
   /** Number of connections for reads, and of further ones for long lists. Default 8. */
   readConnections?: number;
+  /** Number of connections for the short statements that everything waits for. Default 6. */
+  controlConnections?: number;
   /** Timeout of a read. Milliseconds, default 30 000. */
   readTimeoutMs?: number;
   /** How long a write waits for an unavailable database. Milliseconds, default 30 000. */
@@ -79,7 +81,6 @@ export interface PostgresStoreOptions {
   keyEvaluator?: KeyEvaluator;
 }
 
-const controlConnections = 6;
 /** Timeout of the control statements, which everything waits for. Milliseconds. */
 const controlTimeoutMs = 10_000;
 /** Time for the server to report a statement's timeout. Milliseconds. */
@@ -144,6 +145,7 @@ export class PostgresStore implements Store {
     database,
     log,
     readConnections = 8,
+    controlConnections = 6,
     readTimeoutMs = 30_000,
     outageLimitMs = 30_000,
     ownsFiles = false,

@@ -12,13 +12,14 @@ import { refusals, type RefusedBy } from './limit-refusal.ts';
 import type { PriorityLevel } from './priority-level.ts';
 import { Senders, type SendersOptions } from './senders.ts';
 import { VerifiedCredentials, type CredentialOwner } from './verified-credentials.ts';
-import { WorkSlots, type WorkSlotsOptions } from './work-slots.ts';
+import { LocalWatchCounter, type CountedWatch, type WatchCounter, type WatchLimits } from './watch-counter.ts';
+import { partOf, WorkSlots, type WorkSlotsOptions } from './work-slots.ts';
 import { WrongCredentials } from './wrong-credentials.ts';
 
 /** No value: no limit. Without `total` and `perUser` anonymous clients have no limit either. */
-export interface MaxInFlight extends WorkSlotsOptions {
-  watches?: number;
-  watchesPerUser?: number;
+export interface MaxInFlight extends WorkSlotsOptions, WatchLimits {
+  /** Counts the watches. Default: those of this process. */
+  watchCounter?: WatchCounter;
   /** Limit of one network. Above it the server looks up no credential that was not valid before. */
   wrongCredentialsPerMinute?: number;
   /** Limits of request bodies that are still arriving. */
@@ -102,8 +103,7 @@ export class InFlightLimits implements SlotsOwner {
   readonly #wrong: WrongCredentials | undefined;
   readonly #visits = new Map<RequestContext, Visit>();
   readonly #requestsByUser: KeyedConcurrencyLimiters;
-  readonly #watchesByUser: KeyedConcurrencyLimiters;
-  #watchCount = 0;
+  readonly #watches: WatchCounter;
 
   constructor(options: MaxInFlight) {
     const {
@@ -113,6 +113,8 @@ export class InFlightLimits implements SlotsOwner {
       wrongCredentialsPerMinute,
       credentialOf = authorizationKey,
       verified = new VerifiedCredentials(),
+      watchCounter = new LocalWatchCounter(),
+      processes = 1,
       observer,
     } = options;
     this.#options = options;
@@ -121,10 +123,10 @@ export class InFlightLimits implements SlotsOwner {
     this.#verified = verified;
     this.#work = new WorkSlots(options);
     this.#requestsByUser = new KeyedConcurrencyLimiters({ limit: perUser ?? Infinity, maxWaitMs: 0 });
-    this.#watchesByUser = new KeyedConcurrencyLimiters({ limit: options.watchesPerUser ?? Infinity, maxWaitMs: 0 });
+    this.#watches = watchCounter;
     this.senders = new Senders({ ...options.senders, ...(observer === undefined ? {} : { observer }) });
-    this.#lookups = new ConcurrencyLimiter({ limit: maxLookups, maxWaitMs });
-    this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+    this.#lookups = new ConcurrencyLimiter({ limit: partOf(maxLookups, 1 / processes), maxWaitMs });
+    this.#lookupsByNetwork = new KeyedConcurrencyLimiters({ limit: partOf(maxOfNetwork, 1 / processes), maxWaitMs });
     if (wrongCredentialsPerMinute !== undefined) this.#wrong = new WrongCredentials(wrongCredentialsPerMinute);
   }
 
@@ -291,7 +293,7 @@ export class InFlightLimits implements SlotsOwner {
     context: RequestContext,
     { slots, isAnonymous }: { slots: HeldSlots; isAnonymous: boolean },
   ): Promise<void> {
-    const counted = this.#countWatch(context, isAnonymous);
+    const counted = await this.#countWatch(context, isAnonymous);
     if (typeof counted === 'string') return this.#refuse(counted, context);
     onBegin(context.response, () => slots.release());
     try {
@@ -301,17 +303,9 @@ export class InFlightLimits implements SlotsOwner {
     }
   }
 
-  /** Counts one more watch. Answers the limit that refused it, or the function that ends it. */
-  #countWatch(context: RequestContext, isAnonymous: boolean): RefusedBy | (() => void) {
-    if (this.#watchCount >= (this.#options.watches ?? Infinity)) return 'watches';
+  #countWatch(context: RequestContext, isAnonymous: boolean): CountedWatch | Promise<CountedWatch> {
     const user = isAnonymous ? `anonymous:${networkOf(context.clientAddress)}` : context.user.name;
-    const slot = this.#watchesByUser.of(user);
-    if (slot.enter(context.response) !== true) return 'user_watches';
-    this.#watchCount += 1;
-    return () => {
-      slot.leave();
-      this.#watchCount -= 1;
-    };
+    return this.#watches.enter(user, this.#options);
   }
 
   /** For HeldSlots. */
@@ -322,8 +316,8 @@ export class InFlightLimits implements SlotsOwner {
     const slots = new HeldSlots(watch, this);
     let refused = await this.#enter(slots, this.#work.of(watch, owner));
     if (refused === undefined) {
-      const counted = this.#countWatch(watch, owner === undefined);
-      if (typeof counted !== 'string') return new CountedWatch(slots, counted);
+      const counted = await this.#countWatch(watch, owner === undefined);
+      if (typeof counted !== 'string') return new SlotsOfWatch(slots, counted);
       refused = counted;
     }
     slots.release();
@@ -356,7 +350,7 @@ export class InFlightLimits implements SlotsOwner {
   }
 }
 
-class CountedWatch implements WatchSlots {
+class SlotsOfWatch implements WatchSlots {
   readonly #slots: HeldSlots;
   readonly #uncount: () => void;
   #isOver = false;

@@ -23,6 +23,11 @@ export interface WorkSlotsOptions {
   maxWaitMs?: number;
   /** The priority level of a request. Default: large bodies are `bulk`. */
   levelOf?: LevelReader;
+  /**
+   * Processes that share the limits of a server, where the others given here are those of one: divides the limits that
+   * are fixed. Default 1.
+   */
+  processes?: number;
 }
 
 /** Requests for metrics that run at a time. */
@@ -48,7 +53,7 @@ export class WorkSlots {
   readonly #levelOf: LevelReader;
   readonly #activity = new UserActivity();
   readonly #levels: PriorityLevels | undefined;
-  readonly #metrics = new ConcurrencyLimiter({ limit: maxOfMetrics, maxWaitMs: 0 });
+  readonly #metrics: ConcurrencyLimiter;
   readonly #byUser: KeyedConcurrencyLimiters | undefined;
   readonly #bulkByUser: KeyedConcurrencyLimiters | undefined;
   readonly #systemByUser: KeyedConcurrencyLimiters | undefined;
@@ -56,15 +61,24 @@ export class WorkSlots {
   readonly #anonymous: ConcurrencyLimiter | undefined;
   readonly #anonymousBulk: ConcurrencyLimiter | undefined;
 
-  constructor({ total, reserved = 0, bulk, perUser, maxWaitMs = 1000, levelOf = levelOfBody }: WorkSlotsOptions) {
+  constructor({
+    total,
+    reserved = 0,
+    bulk,
+    perUser,
+    maxWaitMs = 1000,
+    levelOf = levelOfBody,
+    processes = 1,
+  }: WorkSlotsOptions) {
     this.#levelOf = levelOf;
+    this.#metrics = new ConcurrencyLimiter({ limit: partOf(maxOfMetrics, 1 / processes), maxWaitMs: 0 });
     const ofUser =
       (limit: number) =>
       (user: string): number =>
         this.#activity.isAlone(user) ? limit : partOf(limit, shareBesideOthers);
     if (perUser !== undefined) this.#byUser = new KeyedConcurrencyLimiters({ limit: ofUser(perUser), maxWaitMs });
     if (total !== undefined || perUser !== undefined)
-      this.#byNetwork = new KeyedConcurrencyLimiters({ limit: maxOfNetwork, maxWaitMs });
+      this.#byNetwork = new KeyedConcurrencyLimiters({ limit: partOf(maxOfNetwork, 1 / processes), maxWaitMs });
     if (total !== undefined && anonymousShare(total) < total)
       this.#anonymous = new ConcurrencyLimiter({ limit: anonymousShare(total), maxWaitMs });
     if (total === undefined && bulk === undefined) return;
@@ -145,6 +159,7 @@ export class WorkSlots {
   }
 }
 
-function partOf(total: number, share: number): number {
+/** At least one. */
+export function partOf(total: number, share: number): number {
   return Math.max(1, Math.floor(total * share));
 }
