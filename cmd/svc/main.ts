@@ -1,8 +1,15 @@
 #!/usr/bin/env node
-import { runCommandLine } from './commands/command-line.ts';
+import cluster from 'node:cluster';
+import { workerWord } from './workers/worker-word.ts';
 
 try {
-  process.exit(await runCommandLine(process.argv.slice(2), process.env));
+  const args = process.argv.slice(2);
+  // Each loads its code when it runs: a worker has no command line.
+  const run =
+    cluster.isWorker && args[0] === workerWord
+      ? (await import('./workers/run-worker.ts')).runWorker()
+      : (await import('./commands/command-line.ts')).runCommandLine(args, process.env);
+  process.exit(await run);
 } catch (error) {
   const { explainStartFailure } = await import('./process/start-failure.ts');
   const sentence = explainStartFailure(error);

@@ -40,7 +40,15 @@ export class Program {
       : node;
     this.child = spawn(command!, rest, {
       cwd: fileURLToPath(new URL('../..', import.meta.url)),
-      env: { PATH, SVC_ACCESS_PORT: '0', SVC_SERVER_TLS_PORT: '0', SVC_ACCESS_TLS_PORT: '0', ...env },
+      // As on any machine, whatever its cores.
+      env: {
+        PATH,
+        SVC_SERVER_WORKERS: '1',
+        SVC_ACCESS_PORT: '0',
+        SVC_SERVER_TLS_PORT: '0',
+        SVC_ACCESS_TLS_PORT: '0',
+        ...env,
+      },
       stdio: [onTerminal ? 'pipe' : 'ignore', 'pipe', 'pipe'],
     });
     running.add(this.child);

@@ -78,9 +78,10 @@ function startProgram(root, folder, args) {
   return { ready: readyLine(child, exited), stop };
 }
 
-/** The reader's own settings must not affect the result. */
+/** Neither the reader's own settings nor the number of cores must affect the result. */
 export function withoutOptions(environment) {
-  return Object.fromEntries(Object.entries(environment).filter(([name]) => !name.startsWith('SVC_')));
+  const others = Object.entries(environment).filter(([name]) => !name.startsWith('SVC_'));
+  return { ...Object.fromEntries(others), SVC_SERVER_WORKERS: '1' };
 }
 
 /** Reads the log until the server is ready, and then keeps draining it. */

@@ -10,6 +10,8 @@ import type { Options } from '../options/option-table.ts';
 import { readyMessage } from './ready-message.ts';
 import { runUntilSignal } from '../process/run-until-signal.ts';
 import { startPlatform, type Platform, type PlatformParts } from '../composition/start-platform.ts';
+import { startWithWorkers } from '../workers/start-with-workers.ts';
+import { workerCount } from '../workers/worker-count.ts';
 import { urlOf } from '../process/browser-url.ts';
 import { svcVersion } from '../process/svc-version.ts';
 
@@ -17,8 +19,8 @@ import { svcVersion } from '../process/svc-version.ts';
 const stdout = 1;
 
 /**
- * Serves the content platform with the given parts in one process, until a signal; returns the exit code. Throws
- * OperatorError if it cannot start.
+ * Serves the content platform with the given parts in one process, or in several workers, until a signal; returns the
+ * exit code. Throws OperatorError if it cannot start.
  */
 export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<number> {
   const { options } = loaded;
@@ -26,7 +28,9 @@ export function serve(loaded: LoadedOptions, parts: PlatformParts): Promise<numb
   const log = newLogger(options);
   const start = async (): Promise<Platform> => {
     await checkFileModes(loaded, { runsPlugins: parts.controllers, log });
-    const platform = await startPlatform(options, log, parts);
+    const workers = workerCount(options);
+    const several = workers === 1 ? undefined : await startWithWorkers(options, log, { ...parts, workers });
+    const platform = several ?? (await startPlatform(options, log, parts));
     announce(platform, options, log);
     return platform;
   };

@@ -1,12 +1,14 @@
 import type { ApiHttpOptions } from '#pkg/apiserver/index';
 import { TrustedProxies } from '#pkg/http/index';
 import type { Options } from '../options/option-table.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 const stallTimeoutMs = 120_000;
 
-/** The options of the platform's listener. */
+/** The options of the platform's listener; `worker`: if it is that of one of several workers. */
 export function apiHttpOptions(
   options: Options,
+  worker?: WorkerContext,
 ): ApiHttpOptions & { limits: { stallTimeoutMs: number }; proxies: TrustedProxies } {
   const requestTimeoutMs = options['svc.api.request-timeout'];
   // HSTS only for a certificate of the operator: a browser must not be bound to a generated one, which it does not
@@ -33,6 +35,7 @@ export function apiHttpOptions(
       stallTimeoutMs: Math.max(stallTimeoutMs, requestTimeoutMs * 2, options['svc.http.header-timeout'] * 2),
     },
     maxInFlight: {
+      ...(worker === undefined ? {} : { watchCounter: worker.watches, processes: worker.of }),
       ...limit('total', options['svc.http.max-in-flight']),
       reserved: options['svc.http.reserved-for-system'],
       ...limit('bulk', options['svc.http.max-in-flight-bulk']),
@@ -54,16 +57,17 @@ export function apiHttpOptions(
  * The options of access management's listener. Its throttle counts wrong credentials too: above the limit no credential
  * is looked up.
  */
-export function accessHttpOptions(options: Options): ReturnType<typeof apiHttpOptions> {
-  const { maxInFlight, ...http } = apiHttpOptions(options);
+export function accessHttpOptions(options: Options, worker?: WorkerContext): ReturnType<typeof apiHttpOptions> {
+  const { maxInFlight, ...http } = apiHttpOptions(options, worker);
   const most = maxInFlight?.wrongCredentialsPerMinute;
+  const throttled = options['svc.access.throttle.anonymous'];
   return {
     ...http,
     maxInFlight: {
       ...maxInFlight,
       ...(most === undefined
         ? {}
-        : { wrongCredentialsPerMinute: Math.min(most, options['svc.access.throttle.anonymous']) }),
+        : { wrongCredentialsPerMinute: Math.min(most, Math.ceil(throttled / (worker?.of ?? 1))) }),
     },
   };
 }

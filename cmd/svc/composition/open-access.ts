@@ -23,6 +23,7 @@ import type { Options } from '../options/option-table.ts';
 import { PlatformNamespaces } from './platform-namespaces.ts';
 import { svcVersion } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
+import type { WorkerContext } from './worker-context.ts';
 
 export interface OpenAccessParts {
   /** Schema `access` must be up to date. */
@@ -34,18 +35,20 @@ export interface OpenAccessParts {
   client: Client;
   roles: TokenRoles;
   isNamedByBinding: BindingSubjectCheck;
+  /** If this is one of several workers. */
+  worker?: WorkerContext | undefined;
 }
 
 /** Opens and starts access management on the configured database. */
 export function openAccess(
   options: Options,
-  { database, keys, log, teardown, client, roles, isNamedByBinding }: OpenAccessParts,
+  { database, keys, log, teardown, client, roles, isNamedByBinding, worker }: OpenAccessParts,
 ): AccessService {
   const access = new AccessService({
     database,
     log,
     svcVersion: svcVersion(),
-    settings: settingsOf(options),
+    settings: settingsOf(options, worker),
     keys,
     proxies: new TrustedProxies(options['svc.http.trusted-proxies']),
     platform: {
@@ -102,12 +105,14 @@ export async function addServiceTokens(
   }
 }
 
-function settingsOf(options: Options): AccessSettings {
+function settingsOf(options: Options, worker: WorkerContext | undefined): AccessSettings {
   return {
     tokenTtlMs: options['svc.access.token.ttl'],
     sessionIdleMs: options['svc.access.session.idle'],
     loginIpLimit: options['svc.access.login.ip-limit'],
-    maxLogins: maxLoginsOf(options),
+    maxLogins: maxLoginsOf(options, worker?.of ?? 1),
+    tokenConnections: worker?.connections.tokens,
+    processes: worker?.of,
     signatureSkewMs: options['svc.access.signature.max-skew'],
     signatureRequiresDigest: options['svc.access.signature.require-digest'] === 'unsafe',
     throttle: { anonymous: options['svc.access.throttle.anonymous'], user: options['svc.access.throttle.user'] },
@@ -118,9 +123,8 @@ function settingsOf(options: Options): AccessSettings {
 }
 
 /** Half of what anonymous clients may have under way, so that wrong logins leave room for other visitors. */
-function maxLoginsOf(options: Options): number {
+function maxLoginsOf(options: Options, workers: number): number {
   const total = options['svc.http.max-in-flight'];
-  return total === 0
-    ? maxLoginAttempts
-    : Math.max(1, Math.min(maxLoginAttempts, Math.floor(anonymousShare(total) / 2)));
+  const most = Math.ceil(maxLoginAttempts / workers);
+  return total === 0 ? most : Math.max(1, Math.min(most, Math.floor(anonymousShare(total) / 2)));
 }

@@ -1,3 +1,4 @@
+import type pg from 'pg';
 import type { Logger } from 'pino';
 import { accessMigrations } from '#pkg/access/index';
 import {
@@ -8,17 +9,16 @@ import {
   WriteMonitor,
   type Database,
   type DatabaseObserver,
+  type OpenedDatabase,
 } from '#pkg/database/index';
 import { NotReadyError, type HealthCheck } from '#pkg/http/index';
 import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
+import { connectionsOf, type ConnectionShares } from './connection-shares.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Teardown } from '../process/teardown.ts';
 
-/**
- * Connections of an embedded PostgreSQL beyond the main pool: for lists, writes, notifications, indexes, and an
- * operator.
- */
-const otherConnections = 50;
+/** Connections of an embedded PostgreSQL for operators and commands. */
+const spareConnections = 11;
 /** The longest statements create and drop tables. */
 const statementTimeoutMs = 60_000;
 
@@ -32,11 +32,31 @@ interface OpenStorageParts<Observer> {
   startTimeoutMs?: number;
 }
 
+interface OpenDatabaseParts extends OpenStorageParts<DatabaseObserver> {
+  /** See `OpenDatabaseOptions`. */
+  embedded?: pg.ClientConfig | undefined;
+  /** Connections of an embedded PostgreSQL that this process starts. Default: those of one server. */
+  connections?: number;
+}
+
 /** The database of the options, or an embedded one. */
-export async function openPlatformDatabase(
+export async function openPlatformDatabase(options: Options, parts: OpenDatabaseParts): Promise<Database> {
+  return (await openPlatformPostgres(options, parts)).database;
+}
+
+/** The same, with the way to it for other processes, if it is embedded. */
+export async function openPlatformPostgres(
   options: Options,
-  { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
-): Promise<Database> {
+  {
+    log,
+    teardown,
+    observer,
+    applicationName,
+    startTimeoutMs,
+    embedded,
+    connections = connectionsOf({ poolSize: options['svc.database.pool-size'], workers: 1 }),
+  }: OpenDatabaseParts,
+): Promise<Omit<OpenedDatabase, 'stop'>> {
   const url = options['svc.database.url'];
   const urlFile = options['svc.database.url-file'];
   const caFile = options['svc.database.ca-file'];
@@ -44,13 +64,14 @@ export async function openPlatformDatabase(
     ...(url === undefined ? {} : { url }),
     ...(urlFile === undefined ? {} : { urlFile }),
     ...(caFile === undefined ? {} : { caFile }),
+    embedded,
     dataDir: options['svc.data.dir'],
     poolSize: options['svc.database.pool-size'],
     statementTimeoutMs,
     queryTimeoutMs: statementTimeoutMs + 5_000,
     // A restore creates the tables of all models in one transaction, with nine locks each.
     settings: {
-      max_connections: String(options['svc.database.pool-size'] + otherConnections),
+      max_connections: String(connections + spareConnections),
       max_locks_per_transaction: '512',
     },
     log,
@@ -59,7 +80,7 @@ export async function openPlatformDatabase(
     ...(startTimeoutMs === undefined ? {} : { startTimeoutMs }),
   });
   teardown.add('database', () => opened.stop());
-  return opened.database;
+  return opened;
 }
 
 /**
@@ -103,7 +124,13 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
 export async function openStorage(
   database: Database,
   options: Options,
-  { log, teardown, observer, keyEvaluator }: OpenStorageParts<StoreObserver> & { keyEvaluator?: KeyEvaluator },
+  {
+    log,
+    teardown,
+    observer,
+    keyEvaluator,
+    connections,
+  }: OpenStorageParts<StoreObserver> & { keyEvaluator?: KeyEvaluator; connections?: ConnectionShares | undefined },
 ): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
   const store = await PostgresStore.open({
@@ -111,6 +138,9 @@ export async function openStorage(
     log,
     ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
     ...(observer === undefined ? {} : { observer }),
+    ...(connections === undefined
+      ? {}
+      : { readConnections: connections.reads, controlConnections: connections.control }),
     readTimeoutMs: options['svc.api.request-timeout'],
     ownsFiles: options['svc.database.url'] === undefined,
   });

@@ -19,6 +19,8 @@ export interface PlatformControllersOptions {
   host: Pick<PluginHost, 'controller' | 'unhealthyPlugins' | 'tasks' | 'onTasks'>;
   /** Unique identity of this host. Default: the host name and a random suffix. */
   identity?: string;
+  /** See `TaskLeasesOptions`. */
+  isGone?: (identity: string) => boolean;
   metrics?: ControllerMetrics;
   /** How long `stop` waits for running reconciles. Milliseconds. */
   stopTimeoutMs: number;
@@ -38,10 +40,18 @@ export function platformControllers({
   log,
   host,
   identity = `${hostname()}_${randomUUID()}`,
+  isGone,
   metrics,
   stopTimeoutMs,
 }: PlatformControllersOptions): PlatformControllers {
-  const leases = new TaskLeases({ client, log, identity, namespace: systemNamespace, group: leaseGroup });
+  const leases = new TaskLeases({
+    client,
+    log,
+    identity,
+    namespace: systemNamespace,
+    group: leaseGroup,
+    ...(isGone === undefined ? {} : { isGone }),
+  });
   const controllers = builtinControllers({ client, log });
   const common = {
     client,

@@ -1,13 +1,30 @@
 import { hostname } from 'node:os';
 import type { Logger } from 'pino';
-import type { Client } from '#pkg/apimachinery/index';
+import { newServiceUnavailable, type Client } from '#pkg/apimachinery/index';
 import type { EndpointDocuments } from '#pkg/apiserver/index';
-import { NotReadyError, ServiceUrl, type EndpointGroup, type HealthCheck } from '#pkg/http/index';
-import { loadPluginEndpoints, type PluginHost, type ServedModels } from '#pkg/plugin/index';
+import {
+  chain,
+  expressHandler,
+  HttpServer,
+  NotReadyError,
+  ServiceUrl,
+  withRequestId,
+  withStatus,
+  type EndpointGroup,
+  type HealthCheck,
+} from '#pkg/http/index';
+import {
+  loadPluginEndpoints,
+  type EndpointHost,
+  type Forwarder,
+  type PluginHost,
+  type ServedModels,
+} from '#pkg/plugin/index';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import { apiHttpOptions } from './api-http-options.ts';
 import type { Teardown } from '../process/teardown.ts';
+import type { PluginWorker, WorkerContext } from './worker-context.ts';
 
 const syncTimeoutMs = 5000;
 
@@ -62,6 +79,8 @@ export interface PluginMountParts {
   host: PluginHost | undefined;
   /** The URL of that host for other processes. */
   url: string;
+  /** If this is one of several workers, of which one may run plugins. */
+  worker: WorkerContext | undefined;
   log: Logger;
   teardown: Teardown;
 }
@@ -69,11 +88,14 @@ export interface PluginMountParts {
 /** Serves the endpoints of all plugins, wherever they run. */
 export async function mountPluginEndpoints(
   options: Options,
-  { client, models, host, url, log, teardown }: PluginMountParts,
+  { client, models, host, url, worker, log, teardown }: PluginMountParts,
 ): Promise<PluginMount> {
   const { HttpForwarder, PluginEndpoints, ServerIdentity } = await loadPluginEndpoints();
   const identity = new ServerIdentity({ client, log, hostname: hostname() });
-  const forward = new HttpForwarder({ signer: identity, log });
+  const http = new HttpForwarder({ signer: identity, log });
+  // The port of that URL leads to any worker.
+  const hostOf = (target: string): string => (target === url ? (worker?.plugins?.url ?? target) : target);
+  const forward: Forwarder = { forward: (target, call, signal) => http.forward(hostOf(target), call, signal) };
   const body = { limit: options['svc.api.max-body-size'], timeoutMs: options['svc.http.body-timeout'] };
   const endpoints = new PluginEndpoints({
     client,
@@ -86,13 +108,26 @@ export async function mountPluginEndpoints(
   });
   teardown.add('endpoints of plugins', async () => {
     await Promise.all([endpoints.stop(), identity.stop()]);
-    forward.close();
+    http.close();
   });
   identity.start();
   endpoints.start();
   // Usually immediate, because everything is in this process; after the timeout the process serves, but is not ready.
   await endpoints.waitForSync(AbortSignal.timeout(syncTimeoutMs));
-  const hosted = host === undefined ? [] : [await pluginHostEndpoints(client, host, url)];
+  const hosted: EndpointGroup[] = [];
+  if (host !== undefined) {
+    hosted.push(await pluginHostEndpoints(client, host, url));
+    if (worker?.plugins !== undefined) await listenForWorkers({ client, host, plugins: worker.plugins, log, teardown });
+  } else if (worker?.plugins !== undefined) {
+    const { plugins } = worker;
+    const relay: EndpointHost = {
+      call: (call, signal) =>
+        plugins.url === undefined
+          ? Promise.reject(newServiceUnavailable('the worker that runs the plugins is away'))
+          : http.forward(plugins.url, call, signal),
+    };
+    hosted.push(await pluginHostEndpoints(client, relay, url));
+  }
   const groups = {
     *[Symbol.iterator]() {
       yield* hosted;
@@ -107,8 +142,24 @@ export async function mountPluginEndpoints(
   return { groups, documents: endpoints, readyz };
 }
 
-/** Serves calls from API servers in other processes, which use `url`, to the plugins of this process. */
-export async function pluginHostEndpoints(client: Client, host: PluginHost, url: string): Promise<EndpointGroup> {
+interface ListenForWorkersParts extends Pick<PluginMountParts, 'client' | 'log' | 'teardown'> {
+  host: PluginHost;
+  plugins: PluginWorker;
+}
+
+/** Serves calls from the other workers of this machine, at a port of loopback of this worker's own. */
+async function listenForWorkers({ client, host, plugins, log, teardown }: ListenForWorkersParts): Promise<void> {
+  const groups: EndpointGroup[] = [];
+  const server = new HttpServer({ handler: chain([withRequestId(), withStatus()], expressHandler(groups)), log });
+  teardown.add('calls of other workers', () => server.close({ drainTimeoutMs: 1000 }));
+  const { port } = await server.listen({ host: '127.0.0.1', port: 0, isExclusive: true });
+  const url = `http://127.0.0.1:${port}`;
+  groups.push(await pluginHostEndpoints(client, host, url));
+  plugins.announce(url);
+}
+
+/** Serves calls from API servers in other processes, which use `url`, to the plugins of `host`. */
+export async function pluginHostEndpoints(client: Client, host: EndpointHost, url: string): Promise<EndpointGroup> {
   const { CallVerifier, hostEndpoints, ServerKeys } = await loadPluginEndpoints();
   return hostEndpoints({ host, verifier: new CallVerifier({ keys: new ServerKeys({ client }), host: url }) });
 }

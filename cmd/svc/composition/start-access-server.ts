@@ -13,12 +13,18 @@ import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
 import { writesCheck } from './open-storage.ts';
 import { svcBuild } from '../process/svc-version.ts';
 import type { Teardown } from '../process/teardown.ts';
+import type { WorkerContext } from './worker-context.ts';
 import { registerCertificateMetrics } from '../tls/open-certificate.ts';
 
-export interface ListeningAccess {
+export interface AccessAddresses {
   address: AddressInfo;
   /** The https listener, if there is a certificate. */
   tlsAddress: AddressInfo | undefined;
+}
+
+export interface PreparedAccess {
+  /** Live from then on, ready once `serve` was called. Throws OperatorError if a port is in use. */
+  listen(): Promise<AccessAddresses>;
   serve(access: AccessService, writes: WriteMonitor): void;
   /** See `ServiceServer.handler`. */
   readonly handler: Handler;
@@ -26,6 +32,8 @@ export interface ListeningAccess {
   readonly suspend: ServiceServer['suspend'];
   readonly stop: () => Promise<void>;
 }
+
+export type ListeningAccess = PreparedAccess & AccessAddresses;
 
 export interface ListenParts {
   log: Logger;
@@ -37,13 +45,18 @@ export interface ListenParts {
   byteBudget?: ByteBudget;
   /** Called at the stop; default: the times of the options. */
   drain?: () => DrainTimes;
+  /** If this is one of several workers. */
+  worker?: WorkerContext | undefined;
 }
 
-/**
- * Listens for access management: live from now on, ready once `serve` was called. Throws OperatorError if a port is in
- * use.
- */
-export async function listenForAccess(
+/** Listens for access management. Throws OperatorError if a port is in use. */
+export async function listenForAccess(options: Options, parts: ListenParts): Promise<ListeningAccess> {
+  const prepared = prepareAccess(options, parts);
+  return { ...prepared, ...(await prepared.listen()) };
+}
+
+/** The server of access management, which does not listen yet. */
+export function prepareAccess(
   options: Options,
   {
     log,
@@ -53,12 +66,15 @@ export async function listenForAccess(
     metrics = new Registry(),
     byteBudget = newByteBudget(options),
     drain = () => drainTimes(options),
+    worker,
   }: ListenParts,
-): Promise<ListeningAccess> {
-  registerProcessMetrics(metrics, 'access-server');
+): PreparedAccess {
+  registerProcessMetrics(metrics, 'access-server', worker?.of);
   if (certificate !== undefined) registerCertificateMetrics(metrics, certificate);
-  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } =
-    accessHttpOptions(options);
+  const { limits, proxies, maxInFlight, requestTimeoutMs, slowRequestMs, strictTransportDays } = accessHttpOptions(
+    options,
+    worker,
+  );
   const at = { host: options['svc.access.host'], port: options['svc.access.port'] };
   const server = new AccessServer({
     ...at,
@@ -68,6 +84,8 @@ export async function listenForAccess(
     limits,
     proxies,
     byteBudget,
+    addresses: worker?.addresses('access'),
+    ...(worker === undefined ? {} : { metricsText: worker.metricsText('access', metrics) }),
     ...(scrapeToken === undefined ? {} : { scrapeToken }),
     ...(maxInFlight === undefined ? {} : { maxInFlight }),
     ...(requestTimeoutMs === undefined ? {} : { requestTimeoutMs }),
@@ -76,21 +94,25 @@ export async function listenForAccess(
   });
   const stop = (): Promise<void> => server.stop(drain());
   teardown.add('access server', stop);
-  const address = await withListenErrors(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
-  warnWithoutTls(address, 'svc.access.host', log);
-  const tlsAddress =
-    certificate === undefined
-      ? undefined
-      : await listenTls(
-          server,
-          { host: options['svc.access.tls.host'] ?? at.host, port: options['svc.access.tls.port'], certificate },
-          'svc.access',
-        );
+  const listen = async (): Promise<AccessAddresses> => {
+    const address = await withListenErrors(server.listen(), at, { host: 'svc.access.host', port: 'svc.access.port' });
+    // One worker warns for all.
+    if (worker?.port === undefined) warnWithoutTls(address, 'svc.access.host', log);
+    if (certificate === undefined) return { address, tlsAddress: undefined };
+    const tlsAt = {
+      host: options['svc.access.tls.host'] ?? at.host,
+      port: options['svc.access.tls.port'],
+      certificate,
+    };
+    return { address, tlsAddress: await listenTls(server, tlsAt, 'svc.access') };
+  };
   const serve = ({ parts }: AccessService, writes: WriteMonitor): void =>
-    server.serve({ ...parts, readyz: [...parts.readyz, writesCheck(writes)] });
+    server.serve({
+      ...parts,
+      readyz: [...parts.readyz, writesCheck(writes), ...(worker === undefined ? [] : [worker.readyz])],
+    });
   return {
-    address,
-    tlsAddress,
+    listen,
     serve,
     handler: server.handler,
     suspend: (why, drained) => server.suspend(why, drained),

@@ -8,6 +8,7 @@ import { newByteBudget } from '../process/byte-budget.ts';
 import { ControllerMetrics } from '../metrics/controller-metrics.ts';
 import { PlatformMetrics } from '../metrics/platform-metrics.ts';
 import { PluginMetrics } from '../metrics/plugin-metrics.ts';
+import { registerWorkerMetrics } from '../metrics/worker-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
 import { openAuditOutput } from './open-audit.ts';
@@ -17,12 +18,13 @@ import { RebuiltPlatform } from './platform/rebuilt-platform.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Running } from '../process/run-until-signal.ts';
 import { withListenErrors, listenTls, warnWithoutTls } from './listen.ts';
-import { listenForAccess, type ListeningAccess } from './start-access-server.ts';
+import { prepareAccess, type AccessAddresses } from './start-access-server.ts';
 import { pluginHostUrl } from './plugin-endpoints.ts';
 import type { Environment } from './start-plugins.ts';
 import { svcBuild } from '../process/svc-version.ts';
 import { Teardown } from '../process/teardown.ts';
 import { openCertificate, registerCertificateMetrics } from '../tls/open-certificate.ts';
+import type { WorkerContext } from './worker-context.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
 
 export interface Platform extends Running {
@@ -30,12 +32,14 @@ export interface Platform extends Running {
   /** The https listener, if there is a certificate. */
   readonly tlsAddress: AddressInfo | undefined;
   /** The access management service, if it runs in this process. */
-  readonly access: Pick<ListeningAccess, 'address' | 'tlsAddress'> | undefined;
+  readonly access: AccessAddresses | undefined;
   readonly hasConsole: boolean;
   readonly tokenFile: string;
   /** The kubeconfig file, if this process generates its own certificate. */
   readonly kubeconfig: string | undefined;
 }
+
+type Addresses = Pick<Platform, 'address' | 'tlsAddress' | 'access'>;
 
 /** Which parts run in this process next to the API. */
 export interface PlatformParts {
@@ -48,21 +52,28 @@ export interface PlatformParts {
   environment: Environment;
   /** Where a build of the console is, or will be. */
   consoleFolder: string;
+  /** If this is one of several workers. The parent makes its certificate, and the kubeconfig file. */
+  worker?: WorkerContext;
 }
 
 /** Starts the content platform; resolves once it serves requests. A failed start stops everything it has started. */
 export async function startPlatform(options: Options, log: Logger, parts: PlatformParts): Promise<Platform> {
   const teardown = new Teardown(log);
   try {
-    warnOfShortDelay(options, log);
-    const metrics = new PlatformMetrics(log);
+    const { worker } = parts;
+    if (worker === undefined) warnOfShortDelay(options, log);
+    const metrics = new PlatformMetrics(log, { workers: worker?.of });
     const database = await openPlatformDatabase(options, {
       log,
       teardown,
       applicationName: 'svc apiserver',
       startTimeoutMs: options['svc.database.start-timeout'],
       observer: metrics.database,
+      embedded: worker?.embedded,
     });
+    // Of several workers the parent process tells.
+    if (worker === undefined)
+      registerWorkerMetrics(metrics.registry, { count: 1, serving: () => 1, restarts: () => 0 });
     metrics.database.registerPools(() => database.poolStates());
     const writes = startWriteMonitor(database, { log, teardown });
     metrics.database.registerWrites(writes);
@@ -74,29 +85,36 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
       log,
       metrics: metrics.registry,
       ...(scrapeToken === undefined ? {} : { scrapeToken }),
-      http: { ...apiHttpOptions(options), byteBudget, ...(publicUrl === undefined ? {} : { publicUrl }) },
+      addresses: worker?.addresses('server'),
+      ...(worker === undefined ? {} : { metricsText: worker.metricsText('platform', metrics.registry) }),
+      http: { ...apiHttpOptions(options, worker), byteBudget, ...(publicUrl === undefined ? {} : { publicUrl }) },
     });
     let drain = drainTimes(options);
     const stopServer = (): Promise<void> => server.stop(drain);
     // From here on the process is live; it is ready only at the end, because migrations may take long.
     teardown.add('server', stopServer);
     const at = { host: options['svc.server.host'], port: options['svc.server.port'] };
-    const address = await withListenErrors(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
-    warnWithoutTls(address, 'svc.server.host', log);
-    const opened = await openCertificate(options, { selfMade: parts.local, log, teardown });
+    const opened = await openCertificate(options, {
+      selfMade: parts.local,
+      isKeptElsewhere: worker !== undefined,
+      log,
+      teardown,
+    });
     const certificate = opened?.certificate;
-    const tlsAddress =
-      certificate === undefined
-        ? undefined
-        : await listenTls(
-            server,
-            { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'], certificate },
-            'svc.server',
-          );
     if (certificate !== undefined) registerCertificateMetrics(metrics.registry, certificate);
     const accessServer = parts.accessServer
-      ? await listenForAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain })
+      ? prepareAccess(options, { log, teardown, certificate, scrapeToken, byteBudget, drain: () => drain, worker })
       : undefined;
+    const listen = async (): Promise<Addresses> => {
+      const address = await withListenErrors(server.listen(), at, { host: 'svc.server.host', port: 'svc.server.port' });
+      // One worker warns for all.
+      if (worker?.port === undefined) warnWithoutTls(address, 'svc.server.host', log);
+      const tlsAt = { host: options['svc.server.tls.host'] ?? at.host, port: options['svc.server.tls.port'] };
+      const tlsAddress =
+        certificate === undefined ? undefined : await listenTls(server, { ...tlsAt, certificate }, 'svc.server');
+      return { address, tlsAddress, access: await accessServer?.listen() };
+    };
+    const early = worker?.port === undefined ? await listen() : undefined;
     const consoleFolder = new ConsoleFolder(parts.consoleFolder);
     const auditOutput = await openAuditOutput(options, { log, metrics, teardown });
     const ground: PlatformGround = {
@@ -111,8 +129,9 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
             environment: parts.environment,
           }
         : undefined,
-      url: pluginHostUrl(options, address.port),
+      url: pluginHostUrl(options, early?.address.port ?? worker!.port!),
       consoleFolder,
+      worker,
       log,
     };
     const forwarder = accessServer === undefined ? accessForwarder(options, { log, teardown }) : undefined;
@@ -132,8 +151,9 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     });
     teardown.add('platform', () => platform.stop());
     const { tokenFile } = await startWithDatabase(options, log, () => platform.start());
+    const { address, tlsAddress, access } = early ?? (await listen());
     const kubeconfig =
-      parts.local && opened !== undefined && tlsAddress !== undefined
+      parts.local && worker === undefined && opened !== undefined && tlsAddress !== undefined
         ? await prepareKubeconfig(options, { opened, tlsAddress, tokenFile, log })
         : undefined;
     // A second time, so that it stops before its dependencies; controllers have the same dependencies, and the same
@@ -151,7 +171,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     return {
       address,
       tlsAddress,
-      access: accessServer,
+      access,
       hasConsole: (await consoleFolder.files()) !== undefined,
       tokenFile,
       kubeconfig,

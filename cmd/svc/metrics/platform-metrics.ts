@@ -23,9 +23,10 @@ export class PlatformMetrics {
   readonly auditFileDropped: (count: number) => void;
   readonly #lookups = { found: 0, unknown: 0, failed: 0 };
 
-  constructor(log: Logger) {
+  /** `workers`: how many share this machine. */
+  constructor(log: Logger, { workers = 1 }: { workers?: number | undefined } = {}) {
     const { registry } = this;
-    registerProcessMetrics(registry, 'apiserver');
+    registerProcessMetrics(registry, 'apiserver', workers);
     this.database = new DatabaseMetrics(registry);
     this.store = new StoreMetrics(registry, log);
     this.watches = new WatchMetrics(registry);

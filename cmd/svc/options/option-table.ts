@@ -24,6 +24,11 @@ export const optionTable = {
     default: '127.0.0.1',
     doc: 'Address to listen on; any but loopback needs svc.security.initial-admin-token.',
   },
+  'svc.server.workers': {
+    type: integer({ min: 1, max: 64 }),
+    default: '',
+    doc: 'Processes that share the ports. Empty: 1 up to two cores, above that one core fewer, at most 4.',
+  },
   'svc.server.tls.port': {
     type: port,
     default: '8443',

@@ -9,12 +9,13 @@ export type LogOptions = Pick<Options, 'svc.log.level' | 'svc.log.format'>;
 
 /**
  * Logs one JSON object in each line, or readable text, to stdout or the given file descriptor. Writes synchronously, so
- * that the last entry before an exit is not lost. Log entries must never contain a secret.
+ * that the last entry before an exit is not lost. Each entry names the worker, if this is one of several. Log entries
+ * must never contain a secret.
  */
-export function newLogger(options: LogOptions, dest = 1): Logger {
+export function newLogger(options: LogOptions, dest = 1, worker?: number): Logger {
   const settings = {
     level: options['svc.log.level'],
-    base: null,
+    base: worker === undefined ? null : { worker },
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: (error: unknown) => ({ ...describeError(error), ...failureOf(error) }) },

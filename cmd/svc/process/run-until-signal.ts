@@ -16,11 +16,20 @@ export interface Running {
  * Starts, waits for SIGTERM, SIGINT or a failure, stops, and returns the exit code: 1 after a failure. A signal during
  * the start takes effect after it. A second signal, a stop that takes longer than the drain timeout, or an uncaught
  * error ends the process with 1. If a plugin's thread might block the exit, the process kills itself with SIGKILL.
- * SIGUSR2 sets the log level to `debug`, and the next one sets it back.
+ * SIGUSR2 sets the log level to `debug`, and the next one sets it back; not in a worker, whose parent does it for all.
  */
 export async function runUntilSignal(
   start: () => Promise<Running>,
-  { log, drainTimeoutMs }: { log: Logger; drainTimeoutMs: number },
+  {
+    log,
+    drainTimeoutMs,
+    stopAsked,
+  }: {
+    log: Logger;
+    drainTimeoutMs: number;
+    /** In a worker: resolves when its parent wants it to stop. A signal stops it, too. */
+    stopAsked?: Promise<void>;
+  },
 ): Promise<number> {
   const abandon = (details: object, why: string): never => {
     log.fatal(details, why);
@@ -30,7 +39,9 @@ export async function runUntilSignal(
   process.on('unhandledRejection', (error) => abandon({ err: error }, 'unhandled promise rejection'));
   process.on('uncaughtException', (error) => abandon({ err: error }, 'uncaught exception'));
   const configured = log.level as LevelWithSilent;
-  process.on('SIGUSR2', (signal) => setLogLevel(log, log.level === configured ? 'debug' : configured, { signal }));
+  process.on('SIGUSR2', (signal) => {
+    if (stopAsked === undefined) setLogLevel(log, log.level === configured ? 'debug' : configured, { signal });
+  });
   let limit: NodeJS.Timeout | undefined;
   const limitStop = (): void =>
     void (limit ??= setTimeout(
@@ -52,6 +63,13 @@ export async function runUntilSignal(
     };
     process.on('SIGTERM', onSignal);
     process.on('SIGINT', onSignal);
+    const stopWhenAsked = async (): Promise<void> => {
+      await stopAsked;
+      if (first === undefined) log.info({ drainTimeoutMs }, 'stopping');
+      limitStop();
+      resolve();
+    };
+    if (stopAsked !== undefined) void stopWhenAsked();
   });
   const running = await start();
   const reason = await Promise.race([signalled, ...(running.failed === undefined ? [] : [running.failed])]);
@@ -70,7 +88,7 @@ export async function runUntilSignal(
  * An exit waits for all threads, and a thread in a system call cannot be terminated. Call it last, because other exit
  * handlers must run before.
  */
-function killIfThreadsRemain(log: Logger): void {
+export function killIfThreadsRemain(log: Logger): void {
   process.once('exit', () => {
     if (threadCount() === 0) return;
     log.warn({ threads: threadCount() }, 'killing this process, because threads of plugins may block its exit');

@@ -16,6 +16,8 @@ export interface OpenedCertificate {
 export interface OpenCertificateParts {
   /** Whether to generate a certificate if the options name none. */
   selfMade: boolean;
+  /** Another process of this server generates and renews it. Default false. */
+  isKeptElsewhere?: boolean;
   log: Logger;
   teardown: Teardown;
 }
@@ -23,21 +25,24 @@ export interface OpenCertificateParts {
 /** The certificate of the process; undefined without TLS. Throws OperatorError. */
 export async function openCertificate(
   options: Options,
-  { selfMade, log, teardown }: OpenCertificateParts,
+  { selfMade, isKeptElsewhere = false, log, teardown }: OpenCertificateParts,
 ): Promise<OpenedCertificate | undefined> {
   const certFile = options['svc.tls.cert-file'];
   const keyFile = options['svc.tls.key-file'];
-  if (certFile !== undefined && keyFile !== undefined) {
-    const files = await openFiles({ certFile, keyFile, log });
+  const folder = join(options['svc.data.dir'], 'tls');
+  const openPair = async (pair: { certFile: string; keyFile: string }): Promise<OpenedCertificate> => {
+    const files = await openFiles({ ...pair, log });
     teardown.add('certificate files', () => files.close());
     return { certificate: files.certificate };
-  }
+  };
+  if (certFile !== undefined && keyFile !== undefined) return openPair({ certFile, keyFile });
   if (certFile !== undefined || keyFile !== undefined)
     throw new OperatorError('svc.tls.cert-file and svc.tls.key-file belong together; set both.');
   if (!selfMade) return undefined;
+  if (isKeptElsewhere) return openPair({ certFile: join(folder, 'server.crt'), keyFile: join(folder, 'server.key') });
   const { LocalCertificate } = await import('./local-certificate.ts');
   const local = await LocalCertificate.open({
-    folder: join(options['svc.data.dir'], 'tls'),
+    folder,
     hosts: hostsOf(options),
     log,
   });

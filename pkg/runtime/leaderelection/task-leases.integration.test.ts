@@ -189,12 +189,11 @@ describe('tasks', () => {
   });
 
   test('of a host that is known to be gone are taken at once, in a term of their own', async () => {
-    const key = { namespace: 'default', name: 'gone.host.before' };
     const now = new Date().toISOString();
     const spec = { holderIdentity: 'before', leaseDurationSeconds: 60, renewTime: now };
     // What a process leaves behind that was killed.
-    await client.create(leaseType, newLease(key, spec));
-    await client.create(leaseType, newLease({ ...key, name: 'gone.a' }, { ...spec, leaseTransitions: 4 }));
+    await client.create(leaseType, newLease(key('gone.host.before'), spec));
+    await client.create(leaseType, newLease(key('gone.a'), { ...spec, leaseTransitions: 4 }));
     const next = new Host({ identity: 'next', group: 'gone', isGone: (identity) => identity === 'before' }, named('a'));
     await leads(next, 'a');
     expect(next.began).toEqual([['a', 5]]);

@@ -7,7 +7,8 @@ import { scrapeServe, type ScrapedMetrics } from './scraped-metrics.ts';
 
 /** Series and labels that Prometheus adds. */
 const ofPrometheus = new Set(['up', 'ALERTS']);
-const ofTargets = new Set(['namespace', 'job', 'instance', 'le', 'alertname', 'alertstate']);
+/** `worker`: of each series of a server that has several. */
+const ofTargets = new Set(['namespace', 'job', 'instance', 'worker', 'le', 'alertname', 'alertstate']);
 
 const version = '2.22.0+1ebebde0a1b2';
 const { metrics: documented } = await readRunbook();

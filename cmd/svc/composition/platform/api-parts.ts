@@ -24,6 +24,7 @@ import { MergedAuditLog } from '../merged-audit-log.ts';
 import { writesCheck } from '../open-storage.ts';
 import type { PlatformControllers } from '../platform-controllers.ts';
 import type { PluginMount } from '../plugin-endpoints.ts';
+import type { WorkerContext } from '../worker-context.ts';
 
 export interface OpenedParts {
   store: Store;
@@ -35,12 +36,13 @@ export interface OpenedParts {
   writes: WriteMonitor;
   controllers: PlatformControllers | undefined;
   consoleFolder: ConsoleFolder;
+  worker: WorkerContext | undefined;
 }
 
 /** The parts of an API server, from those that are open. */
 export function apiParts(
   options: Options,
-  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFolder }: OpenedParts,
+  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFolder, worker }: OpenedParts,
 ): ApiParts {
   const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
@@ -85,6 +87,7 @@ export function apiParts(
       access.databaseCheck,
       writesCheck(writes),
       plugins.readyz,
+      ...(worker === undefined ? [] : [worker.readyz]),
       ...(controllers?.readyz ?? []),
     ],
     handlers: {

@@ -34,6 +34,7 @@ import { platformControllers, type PlatformControllers } from '../platform-contr
 import { PluginClients } from '../plugin-clients.ts';
 import { mountPluginEndpoints } from '../plugin-endpoints.ts';
 import { pluginHost, type Environment } from '../start-plugins.ts';
+import type { WorkerContext } from '../worker-context.ts';
 import { apiParts } from './api-parts.ts';
 
 const idempotencyKeyAgeMs = 24 * 3_600_000;
@@ -49,6 +50,8 @@ export interface PlatformGround {
   /** The URL of this process for other API servers. */
   url: string;
   consoleFolder: ConsoleFolder;
+  /** If this is one of several workers. */
+  worker: WorkerContext | undefined;
   log: Logger;
 }
 
@@ -69,15 +72,25 @@ export interface OpenPlatform {
 
 /** Opens the platform, with its controllers not started yet. If that fails, it stops everything that it has opened. */
 export async function openPlatform(options: Options, ground: PlatformGround): Promise<OpenPlatform> {
-  const { database, writes, auditOutput, metrics, url, log } = ground;
+  const { database, writes, auditOutput, metrics, url, worker, log } = ground;
+  const connections = worker?.connections;
   const teardown = new Teardown(log);
   try {
     const keys = new KeyWorker();
-    const store = await openStorage(database, options, { log, teardown, observer: metrics.store, keyEvaluator: keys });
+    const store = await openStorage(database, options, {
+      log,
+      teardown,
+      observer: metrics.store,
+      keyEvaluator: keys,
+      connections,
+    });
     // Stopped after the registry and before the store: callers that wait for keys get an error.
     teardown.add('index keys', () => keys.stop());
     metrics.store.register(store);
-    const accessDatabase = new AccessDatabase(database);
+    const accessDatabase = new AccessDatabase(
+      database,
+      connections === undefined ? {} : { poolSize: connections.access },
+    );
     teardown.add('database of access management', () => accessDatabase.close());
     const tokenFile = await prepareAdministrator(options, { database: accessDatabase, log });
     await addServiceTokens(options, { database: accessDatabase, log });
@@ -109,6 +122,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
       client,
       roles: registry.roles,
       isNamedByBinding: bindingCheckByIndex(registry.roles),
+      worker,
     });
     const host =
       ground.controllers === undefined
@@ -121,11 +135,19 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
             environment: ground.controllers.environment,
             log,
           });
-    const plugins = await mountPluginEndpoints(options, { client, models: registry, host, url, log, teardown });
+    const plugins = await mountPluginEndpoints(options, {
+      client,
+      models: registry,
+      host,
+      url,
+      worker,
+      log,
+      teardown,
+    });
     const controllers =
       ground.controllers === undefined || host === undefined
         ? undefined
-        : prepareControllers(options, { client, host, log, metrics: ground.controllers.metrics });
+        : prepareControllers(options, { client, host, log, metrics: ground.controllers.metrics, worker });
     return {
       api: apiParts(options, {
         store,
@@ -137,6 +159,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
         writes,
         controllers,
         consoleFolder: ground.consoleFolder,
+        worker,
       }),
       access,
       tokenFile,
@@ -210,15 +233,20 @@ interface ControllerParts {
   host: PluginHost;
   log: Logger;
   metrics: ControllerMetrics;
+  worker: WorkerContext | undefined;
 }
 
-function prepareControllers(options: Options, { client, host, log, metrics }: ControllerParts): PlatformControllers {
+function prepareControllers(
+  options: Options,
+  { client, host, log, metrics, worker }: ControllerParts,
+): PlatformControllers {
   const { delayMs, drainTimeoutMs } = drainTimes(options);
   return platformControllers({
     client,
     log,
     host,
     metrics,
+    ...(worker === undefined ? {} : { identity: worker.hostIdentity, isGone: worker.isGone }),
     stopTimeoutMs: delayMs + drainTimeoutMs,
   });
 }

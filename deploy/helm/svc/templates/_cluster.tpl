@@ -62,11 +62,30 @@ backup: {{- toYaml . | nindent 2 }}
 {{- define "svc.mostConnections" -}}
 {{- $pool := int (default 10 (index .Values.config "svc.database.pool-size")) -}}
 {{- $servers := include "svc.mostReplicas" .Values.apiserver | int -}}
-{{- $most := add (mul (add $servers 1) (add $pool 39)) 10 -}}
+{{- $workers := int (include "svc.workers" .) -}}
+{{- $ofServer := add $pool 39 -}}
+{{- if gt $workers 1 -}}
+{{- $main := min $pool (max 4 (include "svc.partOf" (list $pool $workers) | int)) -}}
+{{- $others := add (max 3 (include "svc.partOf" (list 6 $workers) | int)) (mul 2 (max 2 (include "svc.partOf" (list 8 $workers) | int))) (max 2 (include "svc.partOf" (list 4 $workers) | int)) (max 3 (include "svc.partOf" (list 8 $workers) | int)) -}}
+{{- $ofServer = mul $workers (add $main $others 5) -}}
+{{- end -}}
+{{- $most := add (mul (add $servers 1) $ofServer) 10 -}}
 {{- if .Values.accessServer.enabled -}}
 {{- $most = add $most (mul (add (include "svc.mostReplicas" .Values.accessServer | int) 1) (add $pool 12)) -}}
 {{- end -}}
 {{- $most -}}
+{{- end -}}
+
+{{/* Workers of each API server. The program's own default, by the cores of the node, says nothing about a pod that has no limit. */}}
+{{- define "svc.workers" -}}
+{{- default 1 (index .Values.config "svc.server.workers") -}}
+{{- end -}}
+
+{{/* A number divided by another, rounded up. */}}
+{{- define "svc.partOf" -}}
+{{- $all := int (index . 0) -}}
+{{- $parts := int (index . 1) -}}
+{{- div (sub (add $all $parts) 1) $parts -}}
 {{- end -}}
 
 {{- define "svc.mostReplicas" -}}

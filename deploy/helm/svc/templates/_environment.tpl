@@ -40,6 +40,7 @@
 
 {{- define "svc.env.apiserver" -}}
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_SERVER") }}
+- { name: SVC_SERVER_WORKERS, value: {{ include "svc.workers" . | quote }} }
 {{ include "svc.databaseEnv" . }}
 {{ include "svc.administratorEnv" . }}
 {{- if include "svc.serviceTokensSecret" . }}

@@ -20,7 +20,10 @@ export interface ProgramOptions {
   readonly args?: readonly string[];
   /** Working directory; with `fromSources` the repository is used. */
   readonly folder: string;
-  /** Default: empty, so that variables of the shell do not affect the test. */
+  /**
+   * Default: empty, so that variables of the shell do not affect the test. A program of this repository has one worker
+   * unless it says otherwise.
+   */
   readonly env?: NodeJS.ProcessEnv;
 }
 
@@ -91,7 +94,8 @@ export class ServerProcess {
       groupFile === undefined ? line : ['/bin/sh', '-c', 'echo $$ >"$0" && exec "$@"', groupFile, ...line];
     this.#child = spawn(file!, args, {
       cwd: workingDirectory(options),
-      env,
+      // An earlier build may not know the option.
+      env: options.build === undefined ? { SVC_SERVER_WORKERS: '1', ...env } : env,
       stdio: ['ignore', log, log, preload === undefined ? 'ignore' : 'ipc'],
     });
     closeSync(log);
