@@ -12,6 +12,8 @@ export interface FaultsOptions {
   kinds: readonly Fault[];
   /** Runs two kinds at a time. */
   pairs: boolean;
+  /** Of each server. */
+  workers: number;
   isList: boolean;
   /** Keeps logs, history and data. */
   isKept: boolean;
@@ -24,6 +26,7 @@ export const usage = `Usage: make faults ARGS='...'
   --hours=1         round after round with the next seeds, from the second on two faults at a time
   --faults=a,b      only these kinds
   --pairs           two kinds at a time
+  --workers=2       each server has so many workers; default: one process each
   --list            print the kinds, and end
   --keep            keep the folder with logs, history and data
   --summary=FILE    write how many checks passed and failed, for CI
@@ -39,6 +42,7 @@ export function parseFaultsOptions(args: string[]): FaultsOptions {
       hours: text,
       faults: text,
       pairs: flag,
+      workers: text,
       list: flag,
       keep: flag,
       summary: text,
@@ -50,6 +54,7 @@ export function parseFaultsOptions(args: string[]): FaultsOptions {
     hours: values.hours === undefined ? 0 : positiveNumber('hours', values.hours),
     kinds: values.faults === undefined ? faults : values.faults.split(',').map(kindOf),
     pairs: values.pairs ?? false,
+    workers: wholeNumber('workers', values.workers ?? '1'),
     isList: values.list ?? false,
     isKept: values.keep ?? false,
     summaryFile: values.summary,

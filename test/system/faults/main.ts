@@ -28,7 +28,7 @@ async function tryRound(
   score: Score,
 ): Promise<void> {
   print(
-    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; repeat with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}'\n\n${heading}`,
+    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; repeat with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}${options.workers > 1 ? ` --workers=${options.workers}` : ''}'\n\n${heading}`,
   );
   const result = await runRound({ ...options, seed, pairs, onFault: (outcome) => print(outcomeLine(outcome)) });
   const verdict = checkHistory(result.history);

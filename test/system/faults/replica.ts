@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
 import { freePort } from '../harness/process/free-port.ts';
@@ -23,6 +23,8 @@ export interface ReplicaOptions {
   folder: string;
   postgres: FaultPostgres;
   token: string;
+  /** How many processes share its port. Default 1. */
+  workers?: number;
 }
 
 /** One built `svc apiserver` with its own database connection and clock, restarted when it ends. */
@@ -62,6 +64,10 @@ export class Replica {
     this.setClock(0);
   }
 
+  get workers(): number {
+    return this.#options.workers ?? 1;
+  }
+
   get pid(): number {
     return this.#server?.pid ?? 0;
   }
@@ -84,6 +90,7 @@ export class Replica {
         `--svc.data.dir=${join(folder, this.name)}`,
         `--svc.database.url=${postgres.urlThrough(this.proxy.port)}`,
         `--svc.security.initial-admin-token=${token}`,
+        `--svc.server.workers=${this.workers}`,
         `--svc.storage.log-max-size=${logMaxSize}`,
       ],
       nodeArgs: ['--enable-source-maps', `--import=${clockShift}`],
@@ -109,9 +116,28 @@ export class Replica {
     setTimeout(() => this.#isMeantToRun && this.launch(), relaunchMs);
   }
 
-  /** Sends a signal that the process must survive: SIGSTOP, SIGCONT. */
+  /** Sends a signal that the process and its workers must survive: SIGSTOP, SIGCONT. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#server?.signal(signal);
+    for (let worker = 1; this.workers > 1 && worker <= this.workers; worker += 1) this.#signalWorker(worker, signal);
+  }
+
+  /** Kills one of its workers, which it starts again. */
+  killWorker(worker: number): void {
+    this.#signalWorker(worker, 'SIGKILL');
+  }
+
+  #signalWorker(worker: number, signal: NodeJS.Signals): void {
+    const served = [
+      ...readFileSync(this.logFile, 'utf8').matchAll(/"worker":(\d+),"pid":(\d+),"msg":"a worker serves"/g),
+    ];
+    const pid = served.findLast(([, of]) => Number(of) === worker)?.[2];
+    try {
+      if (this.#server !== undefined && pid !== undefined) process.kill(Number(pid), signal);
+    } catch (error) {
+      // It has ended meanwhile.
+      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    }
   }
 
   /** Ends the process: SIGKILL immediately, SIGTERM gracefully. Resolves with whether it ended correctly. */

@@ -25,6 +25,8 @@ export interface RoundOptions {
   seconds: number;
   kinds: readonly Fault[];
   pairs: boolean;
+  /** Of each server. */
+  workers: number;
   /** Called with each fault when it is over. */
   onFault: (outcome: FaultOutcome) => void;
 }
@@ -50,7 +52,7 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   try {
     const token = newPersonalToken();
     for (const name of ['replica-a', 'replica-b'])
-      replicas.push(await Replica.start({ name, folder, postgres, token }));
+      replicas.push(await Replica.start({ name, folder, postgres, token, workers: options.workers }));
     const round = new Round(options, { postgres, replicas: replicas as [Replica, Replica], token, folder });
     return await untilInterrupted(round.run());
   } finally {

@@ -56,6 +56,17 @@ export const replicaFaults: readonly Fault[] = [
     },
   },
   {
+    name: 'kill-worker',
+    intent:
+      'One worker of a server is killed: what was under way in it is unknown, its watches resume at another, and it is started again.',
+    holdMs: 1000,
+    unavailable: ({ replicas }) => (replicas[0].workers > 1 ? undefined : 'each server is one process'),
+    inject: async ({ replicas }, random) => {
+      const replica = random.pick(replicas);
+      replica.killWorker(1 + random.below(replica.workers));
+    },
+  },
+  {
     name: 'freeze-server',
     intent:
       'One server is paused for 5 s (SIGSTOP), with running statements and locks: the other continues, and the first catches up.',
