@@ -1,6 +1,6 @@
 import { isStatusError, type AnyObject, type Stored } from '@svc/client';
 import { useEffect, useState } from 'react';
-import { followChanges, type StreamState } from '../server/follow-changes.ts';
+import { followObjects, type StreamState } from '../server/follow-changes.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 
 export interface FollowedObject {
@@ -26,31 +26,40 @@ export function useLiveObject(model: ModelInfo, namespace: string, name: string)
     const { signal } = end;
     const resource = resourceOf(model, namespace);
     const change = (next: Partial<FollowedObject>): void => {
-      if (!signal.aborted) setState((known) => ({ ...known, ...next }));
+      if (!signal.aborted) setState((known) => withNewest(known, next));
     };
+    let isFollowed = false;
+    // It is there before the stream is, and also for who may get an object but not watch it.
     const read = async (): Promise<void> => {
-      try {
-        change({ object: await resource.get(name, { signal }), isGone: false, failure: undefined });
-      } catch (error) {
-        if (isStatusError(error, 'NotFound')) change({ object: undefined, isGone: true });
-        else change({ failure: error });
-      }
+      const next = await resource.get(name, { signal }).then(
+        (object) => ({ object, isGone: false, failure: undefined }),
+        (failure: unknown) => (isStatusError(failure, 'NotFound') ? { object: undefined, isGone: true } : { failure }),
+      );
+      if (!isFollowed) change(next);
     };
     void read();
-    followChanges(resource, {
+    followObjects(resource, {
       signal,
       selection: { where: { 'metadata.name': name } },
-      onEvents: (events) => {
-        const last = events.at(-1);
-        if (last === undefined || last.type === 'BOOKMARK') void read();
-        else if (last.type === 'DELETED') change({ object: undefined, isGone: true });
-        else change({ object: last.object, isGone: false, failure: undefined });
+      onObjects: ([object]) => {
+        isFollowed = true;
+        change({ object, isGone: object === undefined, failure: undefined });
       },
       onState: (stream) => change({ stream }),
-      // Who may get an object but not watch it reads it once.
       isEnd: (failure) => isStatusError(failure, 'Forbidden'),
     });
     return () => end.abort();
   }, [model, namespace, name]);
   return state;
+}
+
+/** What is read before the stream begins may be newer than its first answer. */
+function withNewest(known: FollowedObject, next: Partial<FollowedObject>): FollowedObject {
+  const isOlder =
+    known.object !== undefined && next.object !== undefined && revisionOf(next.object) < revisionOf(known.object);
+  return isOlder ? { ...known, ...next, object: known.object } : { ...known, ...next };
+}
+
+function revisionOf({ metadata }: Stored<AnyObject>): number {
+  return Number(metadata.resourceVersion);
 }

@@ -76,6 +76,10 @@ describeInBrowser('the main flows of the console', () => {
 
   test('an object is created by its form, which the server checks while one types', async () => {
     await site.visit(`${posts}?ns=default`, async (page) => {
+      const reads: string[] = [];
+      page.on('request', (request) => {
+        if (request.method() === 'GET') reads.push(new URL(request.url()).pathname);
+      });
       await page.getByRole('link', { name: 'post-000' }).waitFor();
       await page.keyboard.press('n');
       const form = page.getByRole('group', { name: 'Form', exact: true });
@@ -91,6 +95,11 @@ describeInBrowser('the main flows of the console', () => {
       await page.getByText('The server would accept this.').waitFor();
       await page.keyboard.press('Control+s');
       await page.getByRole('heading', { name: 'by-form' }).waitFor();
+      await page.getByRole('link', { name: 'Form', exact: true }).click();
+      await field('spec', 'title').waitFor();
+      await page.getByText('Live', { exact: true }).waitFor();
+      const [index, object] = ['/openapi/v3', `${postsPath}/by-form`];
+      expect(reads.filter((path) => path === index || path === object)).toEqual([index, object]);
     });
     expect(await site.api('GET', `${postsPath}/by-form`)).toMatchObject({ spec: { title: 'By form', priority: 50 } });
   });
