@@ -29,12 +29,24 @@ export function mayLeaveFor(to: string, from = location.href): boolean {
   return new URL(to, location.href).pathname === new URL(from).pathname || mayLeave();
 }
 
-/** Of the page that is shown. Back and Forward change the browser's before anybody can be asked. */
+/** Of the page that is shown. Back and Forward may change the browser's before anybody can be asked. */
 let shownAddress = location.href;
+/** Where the browser is about to go: nobody is asked again. */
+let allowedAddress: string | undefined;
 
+// A step that is refused before it is made leaves the history as it is. Some browsers, and those that have just asked,
+// let nobody refuse it.
+(globalThis as { navigation?: Navigation }).navigation?.addEventListener('navigate', (event) => {
+  const { url, sameDocument } = event.destination;
+  if (event.navigationType !== 'traverse' || !sameDocument || !event.cancelable) return;
+  if (mayLeaveFor(url, shownAddress)) allowedAddress = url;
+  else event.preventDefault();
+});
 // The router, which begins to listen later, does not hear of a step that is taken back.
 globalThis.addEventListener('popstate', (event) => {
-  if (mayLeaveFor(location.href, shownAddress)) {
+  const isAllowed = location.href === allowedAddress || mayLeaveFor(location.href, shownAddress);
+  allowedAddress = undefined;
+  if (isAllowed) {
     shownAddress = location.href;
     return;
   }

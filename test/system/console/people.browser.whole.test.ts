@@ -240,7 +240,7 @@ describeInBrowser('people in the console', () => {
     const name = 'odd name:of?all#kinds&more=+@!$\'()*,;é"<>|';
     await site.api('POST', `${rbac}/clusterroles`, { metadata: { name }, rules: [] });
     await site.api('POST', '/api/v1/namespaces', { metadata: { name: 'elsewhere' } });
-    await site.visit(`/g/rbac.authorization.k8s.io/clusterroles?f=metadata.name%5E%3Dodd`, async (page) => {
+    await site.visit(`/g/rbac.authorization.k8s.io/clusterroles?f=metadata.name%5E%3Dodd`, async (page, context) => {
       await page.getByRole('link', { name }).click();
       await page.getByRole('heading', { name }).waitFor();
       await page.getByRole('definition').filter({ hasText: name }).first().waitFor();
@@ -264,34 +264,56 @@ describeInBrowser('people in the console', () => {
       await page.goto(`${site.url}/console${posts}?ns=default`);
       await page.getByRole('link', { name: 'post-001' }).click();
       await page.getByRole('link', { name: 'Form', exact: true }).click();
-      await page.getByLabel('title', { exact: true }).fill('Typed');
+      const title = page.getByLabel('title', { exact: true });
+      await title.waitFor();
+      await page.getByRole('navigation', { name: 'Models' }).getByRole('link', { name: 'Secret' }).click();
+      await page.getByRole('heading', { name: 'Secret' }).waitFor();
+      await page.goBack();
+      await title.fill('Typed');
       // Other tabs of the object lose nothing.
       await page.goBack();
       await page.getByRole('heading', { name: 'Metadata' }).waitFor();
       await page.goForward();
-      expect(await page.getByLabel('title', { exact: true }).inputValue()).toBe('Typed');
+      expect(await title.inputValue()).toBe('Typed');
+      // A step that is refused leaves the history as it is.
+      const questions: string[] = [];
+      const refuse = async (step: 'back' | 'forward'): Promise<void> => {
+        const before = questions.length;
+        page.once('dialog', (dialog) => void dialog.dismiss().then(() => questions.push(dialog.message())));
+        await page.evaluate(`history.${step}()`);
+        await pollUntil(() => questions.length > before, undefined, 'a question');
+      };
+      const length = await page.evaluate('history.length');
+      await refuse('forward');
       await page.goBack();
       await page.getByRole('heading', { name: 'Metadata' }).waitFor();
-      const questions: string[] = [];
-      page.once('dialog', (dialog) => {
-        questions.push(dialog.message());
-        void dialog.dismiss();
-      });
-      await page.goBack();
-      await pollUntil(() => questions.length === 1, undefined, 'a question');
-      expect(questions).toEqual(['You have changes that are not saved. Leave the page?']);
+      await refuse('back');
       await page.waitForURL(`**/console${posts}/default/post-001`);
-      await page.getByRole('link', { name: 'Form', exact: true }).click();
-      expect(await page.getByLabel('title', { exact: true }).inputValue()).toBe('Typed');
+      await page.goForward();
+      expect(await title.inputValue()).toBe('Typed');
+      expect(await page.evaluate('history.length')).toBe(length);
       page.once('dialog', (dialog) => void dialog.accept());
-      await page.getByRole('link', { name: 'Post', exact: true }).last().click();
-      await page.getByRole('heading', { name: 'Post', exact: true }).waitFor();
+      await page.evaluate('history.forward()');
+      await page.getByRole('heading', { name: 'Secret' }).waitFor();
       // Another namespace, by its address.
       await page.goto(`${site.url}/console${posts}?ns=elsewhere`);
       await page.getByText('There are no objects.').waitFor();
       await page.getByLabel('Namespace').fill('default');
       await page.getByText('objects', { exact: false }).first().waitFor();
       expect(new URL(page.url()).search).toBe('?ns=default');
+
+      // A browser that lets nobody refuse a step goes back to where it was.
+      await context.addInitScript('delete globalThis.navigation');
+      await page.reload();
+      await page.getByRole('link', { name: 'post-001' }).click();
+      await page.getByRole('heading', { name: 'Metadata' }).waitFor();
+      await page.getByRole('link', { name: 'Form', exact: true }).click();
+      await title.fill('Typed');
+      await page.goBack();
+      await page.getByRole('heading', { name: 'Metadata' }).waitFor();
+      await refuse('back');
+      await page.waitForURL(`**/console${posts}/default/post-001`);
+      expect(questions).toEqual(Array(3).fill('You have changes that are not saved. Leave the page?'));
     });
   });
 
