@@ -1,6 +1,7 @@
 import { pageProtocol, servePage, type FrameObject, type PageFault, type ServedPage } from '@svc/client/page';
 import { useEffect, useRef, useState } from 'react';
 import { ConfirmDialog } from '../interface/confirm-dialog.tsx';
+import { pressKeys } from '../interface/shortcuts.ts';
 import { texts } from '../texts/texts.ts';
 import { usePageLook } from './page-look.ts';
 import { fetchForPage } from './plugin-pages.ts';
@@ -62,6 +63,10 @@ export function PluginFrame(props: PluginFrameProps) {
       onHeight: (pixels) => setHeight(Math.min(heightPixels.max, Math.max(heightPixels.min, Math.ceil(pixels)))),
       onPlace,
       onUnsaved,
+      // A page may say so at any time: it counts only while the focus is there.
+      onPalette: () => {
+        if (document.activeElement === frame.current) pressKeys('Control+k');
+      },
       ...(onClose === undefined ? {} : { onClose }),
       onFault,
     });

@@ -38,10 +38,19 @@ export function useShortcut(keys: Keys, act: () => void): void {
   }, [keys]);
 }
 
+/** As if the keys were pressed. */
+export function pressKeys(keys: Keys): void {
+  shortcutOf(keys)?.act();
+}
+
+function shortcutOf(keys: Keys | undefined): Shortcut | undefined {
+  return [...registered].find((shortcut) => shortcut.keys === keys);
+}
+
 document.addEventListener('keydown', (event) => {
   if (event.defaultPrevented) return;
   const first = before !== undefined && before.at >= Date.now() - sequenceMs ? before.key : undefined;
-  const found = [...registered].find(({ keys }) => keys === keysOf(event, first));
+  const found = shortcutOf(keysOf(event, first));
   before = first === undefined && found === undefined ? { key: event.key, at: Date.now() } : undefined;
   if (found === undefined) return;
   event.preventDefault();

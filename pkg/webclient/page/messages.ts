@@ -35,6 +35,8 @@ export type MessageToHost =
   | { type: 'height'; pixels: number }
   | { type: 'place'; place: string }
   | { type: 'unsaved'; isUnsaved: boolean }
+  /** The user has pressed Ctrl K, which opens the palette of the host. */
+  | { type: 'palette' }
   | { type: 'close' }
   | { type: 'alive' };
 

@@ -35,6 +35,7 @@ interface FrameWindow {
   parent: unknown;
   addEventListener(type: 'message', listener: (event: FirstMessage) => void): void;
   removeEventListener(type: 'message', listener: (event: FirstMessage) => void): void;
+  addEventListener(type: 'keydown', listener: (event: PressedKey) => void): void;
   document: {
     documentElement: {
       lang: string;
@@ -51,6 +52,14 @@ interface ShownPage {
   place: string;
   object?: FrameObject;
   objects?: readonly FrameObject[];
+}
+
+interface PressedKey {
+  key: string;
+  ctrlKey: boolean;
+  metaKey: boolean;
+  defaultPrevented: boolean;
+  preventDefault(): void;
 }
 
 interface FirstMessage {
@@ -116,6 +125,13 @@ function openPort(frame: FrameWindow, port: PagePort, { look, place, object, obj
     } else requests.take(message);
   });
   port.start();
+  // A key that is pressed in a frame is the frame's alone.
+  frame.addEventListener('keydown', (event) => {
+    const isPalette = (event.ctrlKey || event.metaKey) && event.key.toLowerCase() === 'k';
+    if (!isPalette || event.defaultPrevented) return;
+    event.preventDefault();
+    post({ type: 'palette' });
+  });
   new frame.ResizeObserver(() => post({ type: 'height', pixels: root.offsetHeight })).observe(root);
   return page;
 }

@@ -53,6 +53,7 @@ async function start(options: Partial<ServePageOptions> = {}): Promise<Ends> {
     onHeight: (pixels) => void heard.push({ pixels }),
     onPlace: (place) => void heard.push({ place }),
     onUnsaved: (isUnsaved) => void heard.push({ isUnsaved }),
+    onPalette: () => void heard.push('palette'),
     onClose: () => void heard.push('closed'),
     onFault: (fault) => void faults.push(fault),
     ...options,
@@ -193,6 +194,7 @@ test('a page that sends too much is closed, and one that does not answer', async
     onHeight: nothing,
     onPlace: nothing,
     onUnsaved: nothing,
+    onPalette: nothing,
     onFault: (fault) => void hanging.push(fault),
     askEveryMs: 1,
   });

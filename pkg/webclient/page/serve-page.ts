@@ -13,6 +13,8 @@ export interface ServePageOptions {
   onHeight: (pixels: number) => void;
   onPlace: (place: string) => void;
   onUnsaved: (isUnsaved: boolean) => void;
+  /** The page says that its user wants the palette: it is for the host to know whether the user is in the page. */
+  onPalette: () => void;
   /** The work of the page is done. Default: nothing happens. */
   onClose?: () => void;
   /** Called once; the port is closed then. */
@@ -140,6 +142,9 @@ class PageHost {
       case 'unsaved':
         if (typeof isUnsaved !== 'boolean') return false;
         this.#options.onUnsaved(isUnsaved);
+        return true;
+      case 'palette':
+        this.#options.onPalette();
         return true;
       case 'close':
         this.#options.onClose?.();

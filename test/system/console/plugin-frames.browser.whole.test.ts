@@ -185,6 +185,11 @@ test('a hostile page reaches nothing but what its rules name', async () => {
       expect(await frame.evaluate('[opened.object, opened.objects]')).toEqual([undefined, undefined]);
       expect(reached).toBe(0);
 
+      // Only the user's focus in it gives it a key of the console, and no other one.
+      await page.getByRole('button', { name: 'Logged in as admin' }).focus();
+      await frame.evaluate(`port.postMessage({ type: 'palette' }); ask({ path: '/api/v1/namespaces' })`);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+
       // It leaves its place: first to elsewhere, which the browser refuses, then to another of its files.
       await frame.evaluate(`void (location.href = 'hostile.js')`).catch(() => undefined);
       await page.getByText('The page was closed, because it left its place.').waitFor();
@@ -233,6 +238,11 @@ test('the page of the sample plugin lists, approves and deletes comments, and st
     const frame = page.frameLocator('iframe[title="Comments to approve"]');
     await frame.getByText('Words of first').waitFor();
     await expectAccessible(page);
+    await frame.getByRole('button', { name: 'Approve' }).first().focus();
+    await page.keyboard.press('Control+k');
+    await page.getByRole('dialog', { name: 'Go to a model, or do something' }).waitFor();
+    await page.keyboard.press('Escape');
+    await pollUntil(async () => (await page.evaluate('document.activeElement.tagName')) === 'IFRAME');
     await frame.getByRole('listitem').filter({ hasText: 'first' }).getByRole('button', { name: 'Approve' }).click();
     await frame.getByText('Words of first').waitFor({ state: 'hidden' });
 
