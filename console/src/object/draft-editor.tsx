@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, StatusCause } from '@svc/client';
 import { useDeferredValue, useMemo, useRef, useState } from 'react';
-import { parseYaml, TextFault, toYaml } from '../editor/yaml-text.ts';
+import { parseYaml, TextFault } from '../editor/yaml-text.ts';
 import type { FieldHints } from '../form/field-hints.ts';
 import { isObject } from '../form/field-path.ts';
 import { SchemaForm } from '../form/schema-form.tsx';
@@ -8,29 +8,22 @@ import { lazy } from '../interface/lazy.tsx';
 import type { ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
+import { draftOf, typedDraft, type Draft } from './draft.ts';
 import type { EditorView } from './editor-tabs.tsx';
 
 // A form is there without it.
 const YamlEditor = lazy(async () => ({ default: (await import('../editor/yaml-editor.tsx')).YamlEditor }));
-
-/** A text, and the object that it was written from. */
-export interface WrittenText {
-  text: string;
-  object: JsonObject;
-}
 
 interface DraftEditorProps {
   model: ModelInfo;
   schema: ModelSchema | 'none' | undefined;
   /** Undefined until they are known. */
   hints: FieldHints | undefined;
-  /** What a text means, so that it need not be read. */
-  known: WrittenText;
   view: EditorView;
   /** Of the YAML. */
   label: string;
-  text: string;
-  onChange: (text: string) => void;
+  draft: Draft;
+  onChange: (draft: Draft) => void;
   causes: readonly StatusCause[];
   /** Ids of fields that cannot be changed. */
   readOnly?: readonly string[];
@@ -44,20 +37,7 @@ interface DraftEditorProps {
  * the form changes something.
  */
 export function DraftEditor(props: DraftEditorProps) {
-  const {
-    model,
-    schema,
-    hints,
-    known,
-    view,
-    label,
-    text,
-    onChange,
-    causes,
-    readOnly,
-    onUnfinished,
-    attempt = 0,
-  } = props;
+  const { model, schema, hints, view, label, draft, onChange, causes, readOnly, onUnfinished, attempt = 0 } = props;
   // Once it was shown it stays, with the history of what was typed.
   const [hasYaml, setHasYaml] = useState(view !== 'form');
   if (view !== 'form' && !hasYaml) setHasYaml(true);
@@ -74,8 +54,7 @@ export function DraftEditor(props: DraftEditorProps) {
             model={model}
             schema={schema}
             hints={hints}
-            known={known}
-            text={text}
+            draft={draft}
             onChange={onChange}
             causes={causes}
             readOnly={readOnly}
@@ -84,31 +63,29 @@ export function DraftEditor(props: DraftEditorProps) {
         )}
       </div>
       <div className="draft-yaml" hidden={view === 'form'}>
-        {hasYaml ? <YamlEditor label={label} value={text} onChange={onChange} /> : undefined}
+        {hasYaml ? (
+          <YamlEditor label={label} value={draft.text} onChange={(text) => onChange(typedDraft(text))} />
+        ) : undefined}
       </div>
     </div>
   );
 }
 
-interface DraftFormProps extends Pick<
-  DraftEditorProps,
-  'model' | 'known' | 'text' | 'onChange' | 'causes' | 'onUnfinished'
-> {
+interface DraftFormProps extends Pick<DraftEditorProps, 'model' | 'draft' | 'onChange' | 'causes' | 'onUnfinished'> {
   schema: ModelSchema;
   hints: FieldHints;
   readOnly: readonly string[] | undefined;
 }
 
-function DraftForm({ model, schema, hints, known, text, onChange, causes, readOnly, onUnfinished }: DraftFormProps) {
-  const written = useRef(known);
+function DraftForm({ model, schema, hints, draft, onChange, causes, readOnly, onUnfinished }: DraftFormProps) {
   // Typing in the YAML does not wait for the form; typing in the form shows at once.
-  const deferred = useDeferredValue(text);
-  const newest = written.current.text === text ? text : deferred;
+  const deferred = useDeferredValue(draft);
+  const newest = draft.object === undefined ? deferred : draft;
   const read = useMemo(() => {
     // What the form wrote keeps its parts, so that only what changed is rendered.
-    if (written.current.text === newest) return written.current.object;
+    if (newest.object !== undefined) return newest.object;
     try {
-      const object = parseYaml(newest);
+      const object = parseYaml(newest.text);
       return isObject(object) ? object : texts.editor.notObject;
     } catch (error) {
       if (error instanceof TextFault) return texts.editor.invalid(error.message);
@@ -127,9 +104,7 @@ function DraftForm({ model, schema, hints, known, text, onChange, causes, readOn
   if (value !== undefined) last.current = value;
   const change = (next: JsonValue | undefined): void => {
     if (typeof read === 'string') return;
-    const object = { ...only(read, own, true), ...(isObject(next) ? next : {}), ...only(read, own, false) };
-    written.current = { object, text: toYaml(object) };
-    onChange(written.current.text);
+    onChange(draftOf({ ...only(read, own, true), ...(isObject(next) ? next : {}), ...only(read, own, false) }));
   };
   return (
     <>

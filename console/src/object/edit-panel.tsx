@@ -1,22 +1,28 @@
-import { edit as beginEdit, type AnyObject, type Conflict, type JsonValue, type Stored } from '@svc/client';
+import {
+  edit as beginEdit,
+  type AnyObject,
+  type Conflict,
+  type JsonObject,
+  type JsonValue,
+  type Stored,
+} from '@svc/client';
 import { useEffect, useMemo, useState } from 'react';
 import { toYaml } from '../editor/yaml-text.ts';
 import type { FieldHints } from '../form/field-hints.ts';
-import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { lazy } from '../interface/lazy.tsx';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useUnsaved } from '../interface/unsaved.ts';
-import { useModelFacts } from '../list/model-facts.ts';
+import type { ModelFacts } from '../list/model-facts.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
-import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
+import { draftOf, isSameDraft, type Draft } from './draft.ts';
 import { DraftEditor } from './draft-editor.tsx';
 import { DraftProblems } from './draft-problems.tsx';
-import { editableObject, editableText, readEditableText } from './editable-text.ts';
+import { editableObject, readEditable } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
 import { useWarnings } from '../interface/use-warnings.ts';
@@ -25,6 +31,10 @@ const Difference = lazy(async () => ({ default: (await import('../editor/differe
 
 interface EditPanelProps {
   model: ModelInfo;
+  facts: ModelFacts;
+  /** Undefined until it is known. */
+  schema: ModelSchema | 'none' | undefined;
+  hints: FieldHints | undefined;
   view: EditorView;
   /** The object as it was when the editor was opened. */
   first: Stored<AnyObject>;
@@ -33,35 +43,21 @@ interface EditPanelProps {
 }
 
 /** An object as a form and as YAML: checked while it is edited, edited while others edit, compared before it is saved, merged by field. */
-export default function EditPanel(props: EditPanelProps) {
-  const { definition, isKnown } = useModelFacts(props.model);
-  // All three are read at the same time.
-  const schema = useModelSchema(props.model);
-  const hints = useFieldHints(props.model);
+export default function EditPanel({ facts: { definition, isKnown }, ...props }: EditPanelProps) {
   // The definition says how lists merge.
   const model = useMemo(
     () => (definition === undefined ? props.model : { ...props.model, definition }),
     [props.model, definition],
   );
-  return isKnown ? (
-    <Editor {...props} model={model} schema={schema} hints={hints} />
-  ) : (
-    <p role="status">{texts.loading}</p>
-  );
+  return isKnown ? <Editor {...props} model={model} /> : <p role="status">{texts.loading}</p>;
 }
 
 const readOnly = ['metadata.name', 'metadata.generateName', 'metadata.namespace'];
 
-interface EditorProps extends EditPanelProps {
-  schema: ModelSchema | 'none' | undefined;
-  hints: FieldHints | undefined;
-}
-
-function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
+function Editor({ model, schema, hints, view, first, newest }: Omit<EditPanelProps, 'facts'>) {
   const [edit] = useState(() => beginEdit(resourceOf(model, first.metadata.namespace), first));
-  const [known] = useState(() => ({ text: editableText(model, first), object: editableObject(model, first) }));
-  const [base, setBase] = useState(known.text);
-  const [text, setText] = useState(base);
+  const [base, setBase] = useState(() => draftOf(editableObject(model, first)));
+  const [draft, setDraft] = useState(base);
   const [conflicts, setConflicts] = useState<readonly Conflict[]>([]);
   const [note, setNote] = useState('');
   const [failure, setFailure] = useState<unknown>(undefined);
@@ -76,19 +72,19 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
   const missing = may({ verb: 'update', model, name })
     ? undefined
     : missingRule({ verb: 'update', model, namespace, name });
-  const isChanged = text !== base;
+  const isChanged = useMemo(() => !isSameDraft(draft, base), [draft, base]);
   useUnsaved(isChanged || unfinished > 0);
 
   const isWaiting = !isChanged || isBusy || unfinished > 0 || conflicts.length > 0 || missing !== undefined;
-  const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
-    const draft = readEditableText(model, text, edit.base);
-    return noteWarnings((warn) => resourceOf(model, namespace).update(draft, { dryRun: true, signal, warn }));
+  const check = useServerCheck(isWaiting ? undefined : draft, (signal) => {
+    const object = readEditable(model, draft, edit.base);
+    return noteWarnings((warn) => resourceOf(model, namespace).update(object, { dryRun: true, signal, warn }));
   });
 
   /** Shows what the edit has now. */
   const show = (): void => {
-    setBase(editableText(model, edit.base));
-    setText(editableText(model, edit.draft));
+    setBase(withObject(editableObject(model, edit.base)));
+    setDraft(withObject(editableObject(model, edit.draft)));
     setConflicts([...edit.conflicts]);
   };
   const isOutdated = newest !== undefined && newest.metadata.resourceVersion !== edit.base.metadata.resourceVersion;
@@ -100,8 +96,8 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
     show();
   });
 
-  const change = (next: string): void => {
-    setText(next);
+  const change = (next: Draft): void => {
+    setDraft(next);
     setNote('');
     setFailure(undefined);
   };
@@ -110,7 +106,7 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
     setNote('');
     setBusy(true);
     try {
-      edit.draft = readEditableText(model, text, edit.base);
+      edit.draft = readEditable(model, draft, edit.base);
       await work();
     } catch (error) {
       if (edit.conflicts.length > 0) show();
@@ -176,17 +172,16 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
         <Conflicts conflicts={conflicts} onResolve={(side, path) => void resolve(side, path)} />
       )}
       <DraftProblems failure={failure} warnings={warnings} />
-      {isReview ? <Difference label={texts.editor.changes} before={base} after={text} /> : undefined}
+      {isReview ? <Difference label={texts.editor.changes} before={base.text} after={draft.text} /> : undefined}
       <div hidden={isReview}>
         <DraftEditor
           attempt={attempts}
           model={model}
           schema={schema}
           hints={hints}
-          known={known}
           view={view}
           label={texts.editor.label(name)}
-          text={text}
+          draft={draft}
           onChange={change}
           causes={failure === undefined ? check.causes : causesOf(failure)}
           readOnly={readOnly}
@@ -195,6 +190,12 @@ function Editor({ model, schema, hints, view, first, newest }: EditorProps) {
       </div>
     </div>
   );
+}
+
+/** A draft of this object; the one before if it says the same, so that nothing is rendered again. */
+function withObject(object: JsonObject): (before: Draft) => Draft {
+  const next = draftOf(object);
+  return (before) => (isSameDraft(before, next) ? before : next);
 }
 
 interface ConflictsProps {

@@ -2,6 +2,7 @@ import type { AnyObject, JsonObject, Stored } from '@svc/client';
 import { parseObjects, TextFault, toYaml } from '../editor/yaml-text.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { texts } from '../texts/texts.ts';
+import type { Draft } from './draft.ts';
 
 /** The server sets these, whatever a text says. */
 const serverFields = [
@@ -35,11 +36,11 @@ export function editableObject(model: ModelInfo, object: AnyObject): JsonObject 
 }
 
 /**
- * The object that the text describes, with what the server set in `base`.
+ * The object that the draft describes, with what the server set in `base`.
  * @throws TextFault if it is no object, or another one
  */
-export function readEditableText(model: ModelInfo, text: string, base: Stored<AnyObject>): Stored<AnyObject> {
-  const [object, ...others] = readText(text);
+export function readEditable(model: ModelInfo, draft: Draft, base: Stored<AnyObject>): Stored<AnyObject> {
+  const [object, ...others] = readDraft(draft);
   if (object === undefined || others.length > 0) throw new TextFault(texts.editor.notObject);
   const metadata = object['metadata'] as JsonObject | undefined;
   const { name, namespace } = base.metadata;
@@ -53,6 +54,11 @@ export function readEditableText(model: ModelInfo, text: string, base: Stored<An
     metadata: { ...metadata, ...structuredClone(Object.fromEntries(set)) },
     ...(model.hasStatusSubresource && status !== undefined ? { status: structuredClone(status) } : {}),
   } as unknown as Stored<AnyObject>;
+}
+
+/** Copies of what it means. @throws TextFault with the place of the fault */
+export function readDraft(draft: Draft): JsonObject[] {
+  return draft.object === undefined ? readText(draft.text) : [structuredClone(draft.object)];
 }
 
 /** @throws TextFault with the place of the fault */

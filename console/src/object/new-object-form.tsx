@@ -1,6 +1,6 @@
-import type { AnyObject, Draft, JsonObject, Stored } from '@svc/client';
+import type { AnyObject, Draft as NewObject, JsonObject, Stored } from '@svc/client';
 import { useEffect, useState } from 'react';
-import { TextFault, toYaml } from '../editor/yaml-text.ts';
+import { TextFault } from '../editor/yaml-text.ts';
 import { newValue } from '../form/form-field.ts';
 import { useFieldHints } from '../form/use-field-hints.ts';
 import { ActionButton } from '../interface/action-button.tsx';
@@ -12,9 +12,10 @@ import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
-import { DraftEditor, type WrittenText } from './draft-editor.tsx';
+import { draftOf, isSameDraft, type Draft } from './draft.ts';
+import { DraftEditor } from './draft-editor.tsx';
 import { DraftProblems } from './draft-problems.tsx';
-import { readText } from './editable-text.ts';
+import { readDraft } from './editable-text.ts';
 import type { EditorView } from './editor-tabs.tsx';
 import { causesOf, draftNote, useServerCheck } from './use-server-check.ts';
 import { useWarnings } from '../interface/use-warnings.ts';
@@ -34,30 +35,29 @@ interface NewObjectFormProps {
 export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut = false }: NewObjectFormProps) {
   const schema = useModelSchema(model);
   const hints = useFieldHints(model);
-  const [text, setText] = useState<string | undefined>(undefined);
-  const [start, setStart] = useState<WrittenText>({ text: '', object: {} });
+  const [draft, setDraft] = useState<Draft | undefined>(undefined);
+  const [start, setStart] = useState<Draft | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [unfinished, setUnfinished] = useState(0);
   const [created, setCreated] = useState<Stored<AnyObject> | undefined>(undefined);
   const may = usePermissions(namespace);
   const missing = may({ verb: 'create', model }) ? undefined : missingRule({ verb: 'create', model, namespace });
-  const isChanged = text !== undefined && text !== start.text;
+  const isChanged = draft !== undefined && start !== undefined && !isSameDraft(draft, start);
   useUnsaved((isChanged || unfinished > 0) && created === undefined);
   const { warnings, noteWarnings } = useWarnings();
   const isWaiting = !isChanged || isBusy || unfinished > 0 || missing !== undefined || created !== undefined;
-  const check = useServerCheck(isWaiting ? undefined : text, (signal) => {
-    const draft = readDraft(text!);
-    return noteWarnings((warn) => resourceOf(model, namespace).create(draft, { dryRun: true, signal, warn }));
+  const check = useServerCheck(isWaiting ? undefined : draft, (signal) => {
+    const object = newObject(draft!);
+    return noteWarnings((warn) => resourceOf(model, namespace).create(object, { dryRun: true, signal, warn }));
   });
 
   useEffect(() => {
-    if (schema === undefined || text !== undefined) return;
-    const object = sampleObject(model, namespace, schema);
-    const sample = toYaml(object);
-    setStart({ text: sample, object });
-    setText(sample);
-  }, [schema, text, model, namespace]);
+    if (schema === undefined || start !== undefined) return;
+    const sample = draftOf(sampleObject(model, namespace, schema));
+    setStart(sample);
+    setDraft(sample);
+  }, [schema, start, model, namespace]);
   useEffect(() => {
     if (created !== undefined) onCreated(created);
   }, [created, onCreated]);
@@ -66,15 +66,15 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
     setFailure(undefined);
     setBusy(true);
     try {
-      const draft = readDraft(text!);
-      setCreated(await noteWarnings((warn) => resourceOf(model, namespace).create(draft, { warn })));
+      const object = newObject(draft!);
+      setCreated(await noteWarnings((warn) => resourceOf(model, namespace).create(object, { warn })));
     } catch (error) {
       setFailure(error);
     } finally {
       setBusy(false);
     }
   };
-  const mayCreate = missing === undefined && !isBusy && unfinished === 0 && text !== undefined;
+  const mayCreate = missing === undefined && !isBusy && unfinished === 0 && draft !== undefined;
   return (
     <>
       {hasShortcut ? <SaveKey onSave={() => (mayCreate ? void create() : undefined)} /> : undefined}
@@ -90,19 +90,18 @@ export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut =
         <span role="status">{isChanged ? draftNote({ isChanged, unfinished, check }) : ''}</span>
       </div>
       <DraftProblems failure={failure} warnings={isChanged ? warnings : []} />
-      {text === undefined ? (
+      {draft === undefined ? (
         <p role="status">{texts.loading}</p>
       ) : (
         <DraftEditor
           model={model}
           schema={schema}
           hints={hints}
-          known={start}
           view={view}
           label={texts.editor.newTitle(model.kind)}
-          text={text}
+          draft={draft}
           onChange={(next) => {
-            setText(next);
+            setDraft(next);
             setFailure(undefined);
           }}
           causes={failure === undefined ? check.causes : causesOf(failure)}
@@ -118,13 +117,13 @@ function SaveKey({ onSave }: { onSave: () => void }) {
   return undefined;
 }
 
-/** @throws TextFault if the text is not one object */
-function readDraft(text: string): Draft<AnyObject> {
-  const [object, ...others] = readText(text);
+/** @throws TextFault if the draft is not one object */
+function newObject(draft: Draft): NewObject<AnyObject> {
+  const [object, ...others] = readDraft(draft);
   const metadata = object?.['metadata'];
   if (object === undefined || others.length > 0 || typeof metadata !== 'object' || metadata === null)
     throw new TextFault(texts.editor.notObject);
-  return object as unknown as Draft<AnyObject>;
+  return object as unknown as NewObject<AnyObject>;
 }
 
 /** What an object of the model needs at least, with its required fields. */

@@ -3,6 +3,7 @@ import { useEffect, useState } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { ActionsButton } from '../actions/object-actions.tsx';
 import { useObjectActions } from '../actions/plugin-actions.ts';
+import { useFieldHints } from '../form/use-field-hints.ts';
 import { usePluginPages } from '../frame/plugin-pages.ts';
 import { ActionButton } from '../interface/action-button.tsx';
 import { FailureNote } from '../interface/failure-note.tsx';
@@ -11,9 +12,11 @@ import { StreamNote } from '../interface/stream-note.tsx';
 import { whenIdle } from '../interface/when-idle.ts';
 import { useShortcut } from '../interface/shortcuts.ts';
 import { useTitle } from '../interface/use-title.ts';
+import { useModelFacts } from '../list/model-facts.ts';
 import { missingRule } from '../server/missing-rule.ts';
 import { modelName, type ModelInfo } from '../server/model-info.ts';
 import { usePermissions } from '../server/permissions.ts';
+import { useModelSchema } from '../server/use-model-schema.ts';
 import { listLink, objectLink } from '../shell/links.ts';
 import { UnservedNote } from '../shell/unserved-note.tsx';
 import { useModelOfPath } from '../shell/use-model-of-path.ts';
@@ -68,10 +71,16 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
   const here = objectLink(model, { namespace, name });
   const isThere = object !== undefined;
+  // Who looks at an object often edits it next: what the editor needs is loaded and read before.
+  const [hasEditor, setHasEditor] = useState(view !== undefined);
+  if (view !== undefined && !hasEditor) setHasEditor(true);
   useEffect(() => {
     if (!isThere) return undefined;
-    // Who looks at an object often edits it next. If it cannot be loaded, the editor says so when it is opened.
-    return whenIdle(() => void EditPanel.preload().catch(() => undefined));
+    return whenIdle(() => {
+      setHasEditor(true);
+      // If it cannot be loaded, the editor says so when it is opened.
+      void EditPanel.preload().catch(() => undefined);
+    });
   }, [isThere]);
   useShortcut('e', () => navigate(`${here}?tab=yaml`));
   return (
@@ -112,7 +121,7 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
       {object === undefined && !isGone && failure === undefined ? <p role="status">{texts.loading}</p> : undefined}
       {object !== undefined && isOverview ? <ObjectOverview model={model} object={object} /> : undefined}
       <PageTabs model={model} namespace={namespace} name={name} shown={view === undefined ? page : undefined} />
-      <EditTab model={model} object={object} view={view} />
+      {hasEditor ? <EditTab model={model} object={object} view={view} /> : undefined}
     </>
   );
 }
@@ -150,10 +159,14 @@ function EditTab({ model, object, view }: EditTabProps) {
   const isShown = view !== undefined;
   const [first, setFirst] = useState<Stored<AnyObject> | undefined>(undefined);
   if (isShown && first === undefined && object !== undefined) setFirst(object);
+  // All three are read at the same time, also while the editor is loaded.
+  const facts = useModelFacts(model);
+  const schema = useModelSchema(model);
+  const hints = useFieldHints(model);
   if (first === undefined) return undefined;
   return (
     <div hidden={!isShown}>
-      <EditPanel model={model} view={last} first={first} newest={object} />
+      <EditPanel model={model} facts={facts} schema={schema} hints={hints} view={last} first={first} newest={object} />
     </div>
   );
 }

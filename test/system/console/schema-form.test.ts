@@ -27,6 +27,7 @@ import {
   type FormField,
 } from '../../../console/src/form/form-field.ts';
 import { afterRemoval, afterRename, afterSwap, textsAt } from '../../../console/src/form/unfinished-texts.ts';
+import { draftOf, isSameDraft, typedDraft } from '../../../console/src/object/draft.ts';
 import type { OpenApiSchema } from '../../../console/src/server/open-api-schema.ts';
 import { equalJson, type JsonObject, type JsonValue } from '../../../pkg/apimachinery/index.ts';
 import { realDataPresent, realDefinitions, realExamples } from '../../../pkg/testenv/contract/real-data-files.ts';
@@ -448,6 +449,19 @@ describe('a form of a schema', () => {
       kept: [1],
       self: { self: { name: '' } },
     });
+  });
+
+  test('a draft is the same as another one that says the same, whether written or typed', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), fc.dictionary(fc.string(), fc.jsonValue()), (a, b) => {
+        const [one, other] = [draftOf(a as JsonObject), draftOf(b as JsonObject)];
+        expect(isSameDraft(one, draftOf(structuredClone(a) as JsonObject))).toBe(true);
+        expect(isSameDraft(one, typedDraft(one.text))).toBe(true);
+        expect(isSameDraft(one, other)).toBe(toYaml(a as JsonObject) === toYaml(b as JsonObject));
+        expect(isSameDraft(typedDraft(`${one.text} `), one)).toBe(false);
+      }),
+      { numRuns: 50 },
+    );
   });
 
   test('a cause is at its field as the server names it', () => {
