@@ -148,14 +148,16 @@ export default function ApplyPage() {
           ))}
         </ul>
       )}
-      <YamlEditor
-        label={texts.apply.text}
-        value={text}
-        onChange={(next) => {
-          setText(next);
-          forget();
-        }}
-      />
+      <div className="apply-text">
+        <YamlEditor
+          label={texts.apply.text}
+          value={text}
+          onChange={(next) => {
+            setText(next);
+            forget();
+          }}
+        />
+      </div>
       <div className="buttons apply-buttons">
         <ActionButton
           kind={objects === undefined ? 'primary' : 'plain'}

@@ -78,7 +78,8 @@ export function YamlEditor({ label, value, onChange }: YamlEditorProps) {
           highlightActiveLine(),
           searchKeys(),
           keymap.of([...defaultKeymap, ...historyKeymap, ...foldKeymap]),
-          EditorView.contentAttributes.of({ 'aria-label': label }),
+          // Where it scrolls, tools know by this that keys reach it.
+          EditorView.contentAttributes.of({ 'aria-label': label, tabindex: '0' }),
           EditorView.updateListener.of((update) => {
             const isGiven = update.transactions.some((transaction) => transaction.annotation(Transaction.remote));
             if (update.docChanged && !isGiven) changed.current(update.state.doc.toString());

@@ -1,3 +1,4 @@
+import { useSyncExternalStore } from 'react';
 import { Link, useLocation, useSearchParams } from 'wouter';
 import { texts } from '../texts/texts.ts';
 
@@ -8,10 +9,25 @@ export function editorView(tab: string | null): EditorView | undefined {
   return tab === 'form' || tab === 'yaml' || tab === 'both' ? tab : undefined;
 }
 
+/** As in form.css. */
+const wide = matchMedia('(min-width: 75rem)');
+
+function useIsWide(): boolean {
+  return useSyncExternalStore(
+    (listener) => {
+      wide.addEventListener('change', listener);
+      return () => wide.removeEventListener('change', listener);
+    },
+    () => wide.matches,
+  );
+}
+
 /** The links that choose how a draft is shown. */
 export function EditorTabs({ view }: { view: EditorView | undefined }) {
   const [location] = useLocation();
   const [params] = useSearchParams();
+  const isWide = useIsWide();
+  const shown = view === 'both' && !isWide ? 'form' : view;
   const link = (of: EditorView, text: string) => {
     const query = new URLSearchParams(params);
     query.set('tab', of);
@@ -20,7 +36,7 @@ export function EditorTabs({ view }: { view: EditorView | undefined }) {
       <Link
         href={`${location}?${query.toString()}`}
         className={of === 'both' ? 'tab-both' : ''}
-        aria-current={view === of ? 'page' : undefined}
+        aria-current={shown === of ? 'page' : undefined}
       >
         {text}
       </Link>

@@ -118,6 +118,7 @@ export function followModels(signal: AbortSignal): void {
 
 /** The definition of a model; undefined for a built-in one, and for who may not see definitions. */
 export async function readDefinition({ group, plural }: ModelInfo): Promise<JsonObject | undefined> {
+  if (group === '') return undefined;
   try {
     return (await server.resource(definitionInfo).get(`${plural}.${group}`)) as unknown as JsonObject;
   } catch (error) {

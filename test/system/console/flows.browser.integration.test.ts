@@ -174,12 +174,15 @@ describeInBrowser('the main flows of the console', () => {
         files.map((objects, at) => ({
           name: `${at}.yaml`,
           mimeType: 'application/yaml',
-          buffer: Buffer.from(objects.map((each) => JSON.stringify(each)).join('\n---\n')),
+          buffer: Buffer.from(objects.map((each) => JSON.stringify(each, undefined, 2)).join('\n---\n')),
         })),
       );
       await page.getByRole('button', { name: 'Check' }).click();
       const results = page.locator('.applied > li');
       await results.first().waitFor();
+      // However long the text is.
+      const { y } = (await results.first().boundingBox())!;
+      expect(y).toBeLessThan(page.viewportSize()!.height);
       const told = async (): Promise<string[]> =>
         (await results.allInnerTexts()).map((text) => text.split('\n')[0]!.trim());
       const needed = [

@@ -62,6 +62,11 @@ describeInBrowser('people in the console', () => {
         await page.getByRole('menuitem', { name: 'Events warnings' }).tap();
         await page.getByRole('heading', { name: 'Events' }).waitFor();
         await expectTouchable(page);
+        // There is no room for form and YAML side by side.
+        await page.goto(`${site.url}/console${posts}/new?ns=default`);
+        const tab = page.getByRole('link', { name: 'Form', exact: true });
+        await tab.waitFor();
+        expect(await tab.getAttribute('aria-current')).toBe('page');
       },
       { device: phone },
     );
