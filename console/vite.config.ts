@@ -71,6 +71,10 @@ const userCenterPage: Plugin = {
 const base =
   /\/node_modules\/(?!@tanstack\/)|\/pkg\/|\/console\/src\/(?:interface|server|texts)\/|\/shell\/(?:top-bar|login-form)/;
 
+/** Several parts load them, and each is too small to be a file. */
+const smallParts =
+  /\/console\/src\/(?:interface\/(?:use-warnings|warning-notes)|fields\/rules-text|server\/open-api-schema)/;
+
 /** `npm run build:console` writes `console/dist`; `npm run dev:console` serves the sources, next to a running server. */
 export default defineConfig({
   root: folder,
@@ -95,7 +99,14 @@ export default defineConfig({
     rolldownOptions: {
       ...rolldownOptions,
       input: [join(folder, 'index.html'), join(folder, 'uc.html')],
-      output: { codeSplitting: { groups: [{ name: 'base', tags: ['$initial'], test: base }] } },
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: 'base', tags: ['$initial'], test: base },
+            { name: 'small-parts', test: smallParts },
+          ],
+        },
+      },
     },
   },
   worker: { format: 'es', rolldownOptions },

@@ -101,15 +101,25 @@ export function findModel(apiVersion: unknown, kind: unknown, all = models.get()
   return undefined;
 }
 
+/** After the page has begun to follow definitions. Milliseconds. */
+const secondReadMs = 1000;
+
 /** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */
 export function followModels(signal: AbortSignal): void {
   let isBeginning = true;
+  const read = (): void => void readModels().catch(() => undefined);
   followChanges(server.resource(definitionInfo), {
     signal,
     onEvents: () => {
-      void readModels().catch(() => undefined);
-      if (!isBeginning) definitionsVersion.set(definitionsVersion.get() + 1);
-      isBeginning = false;
+      if (isBeginning) {
+        isBeginning = false;
+        // They were just read: what changed meanwhile waits until the page has what it shows.
+        const timer = setTimeout(read, secondReadMs);
+        signal.addEventListener('abort', () => clearTimeout(timer));
+        return;
+      }
+      read();
+      definitionsVersion.set(definitionsVersion.get() + 1);
     },
     // Nobody is told: without the right to see definitions the list of models is that of the start.
     isEnd: (failure) => isStatusError(failure, 'Forbidden'),
