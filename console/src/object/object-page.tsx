@@ -71,17 +71,19 @@ function ObjectView({ model, isServed, namespace, name }: ObjectViewProps) {
   const { object, isGone, failure, stream } = useLiveObject(model, namespace, name);
   const here = objectLink(model, { namespace, name });
   const isThere = object !== undefined;
+  const may = usePermissions(namespace);
+  const mayUpdate = may({ verb: 'update', model, name });
   // Who looks at an object often edits it next: what the editor needs is loaded and read before.
   const [hasEditor, setHasEditor] = useState(view !== undefined);
   if (view !== undefined && !hasEditor) setHasEditor(true);
   useEffect(() => {
     if (!isThere) return undefined;
     return whenIdle(() => {
-      setHasEditor(true);
+      if (mayUpdate) setHasEditor(true);
       // If it cannot be loaded, the editor says so when it is opened.
       void EditPanel.preload().catch(() => undefined);
     });
-  }, [isThere]);
+  }, [isThere, mayUpdate]);
   useShortcut('e', () => navigate(`${here}?tab=yaml`));
   return (
     <>
