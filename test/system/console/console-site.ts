@@ -224,9 +224,9 @@ export class ConsoleSite {
 
 /** Another test file may be building it at the same time. */
 async function buildOnce(): Promise<void> {
-  const page = join(dist, 'index.html');
-  if (!isConsoleBuilt()) await rm(page, { force: true });
-  await withPathLock(page, () => buildConsole());
+  if (isConsoleBuilt()) return;
+  await rm(dist, { recursive: true, force: true });
+  await withPathLock(dist, () => buildConsole());
 }
 
 /** Draws the picture of a page of the documentation: `SVC_TEST_PICTURES=docs/images npm test -- test/system/console`. */
