@@ -6,7 +6,7 @@ import { connectionConfig } from './connection/connection-config.ts';
 import { credentialsClient, retryRefusedConnects } from './credentials/credentials-client.ts';
 import { CredentialsFile } from './credentials/credentials-file.ts';
 import { DatabaseError, messageOf } from './database-error.ts';
-import { isTransientConnectFailure } from './database-failure.ts';
+import { isConnectionUsable, isTransientConnectFailure } from './database-failure.ts';
 import {
   observeConnects,
   observeStatements,
@@ -16,6 +16,7 @@ import {
   type PoolState,
 } from './database-observer.ts';
 import { HostSelector } from './connection/host-selector.ts';
+import { replaceConnect } from './connection/replace-connect.ts';
 import type { DatabaseLog } from './log.ts';
 import { newKysely } from './new-kysely.ts';
 import { settledWithin } from './settled-within.ts';
@@ -62,6 +63,8 @@ export interface PoolOptions {
   readonly statementTimeoutMs?: number;
   /** Timeout of an answer on the client's side: the only way to notice a connection that has gone silent. */
   readonly queryTimeoutMs?: number;
+  /** Runs each time that a connection is taken. If it rejects, so does the caller's statement. */
+  readonly beforeUse?: (client: pg.ClientBase) => Promise<void>;
 }
 
 /**
@@ -182,6 +185,7 @@ export class Database {
     this.pools.set(pool, name);
     if (this.credentials !== undefined) retryRefusedConnects(pool, this.credentials);
     if (this.observer !== undefined) this.observe(pool, name, this.observer);
+    if (options.beforeUse !== undefined) checkBeforeUse(pool, options.beforeUse);
     return pool;
   }
 
@@ -253,6 +257,19 @@ export class Database {
   private refuseWhenClosed(): void {
     if (this.closing !== undefined) throw new DatabaseError('The database is closed.');
   }
+}
+
+function checkBeforeUse(pool: pg.Pool, check: (client: pg.ClientBase) => Promise<void>): void {
+  replaceConnect(pool, async (connect) => {
+    const client = await connect();
+    try {
+      await check(client);
+    } catch (error) {
+      client.release(!isConnectionUsable(error));
+      throw error;
+    }
+    return client;
+  });
 }
 
 /** PostgreSQL keeps 63 bytes, and replaces what is not ASCII by question marks. */

@@ -30,6 +30,19 @@ export interface StoreState {
   cursor: number;
   /** Snapshots that long lists hold. */
   snapshots: number;
+  /** The standby that answers reads, if there is one. */
+  standby: StandbyState | undefined;
+}
+
+export interface StandbyState {
+  /** How long ago the standby was seen to have everything that the primary had. Milliseconds. */
+  lagMs: number;
+  /** What the primary had at the last question, and the standby did not show yet. */
+  lagRevisions: number;
+  /** Connections that had to wait for the standby when they were taken. */
+  waits: number;
+  /** Those that were refused, because it did not have the revision in time. */
+  refusals: number;
 }
 
 /** Sizes that are read from the database. Numbers of rows and objects are PostgreSQL's estimates. */

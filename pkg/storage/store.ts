@@ -180,13 +180,23 @@ export interface IndexBuildProgress {
  */
 export type Rewind = 'failover' | 'void';
 
+/** Reads objects: the newest state that is committed when the read begins, or a newer one. */
+export interface ObjectReader {
+  get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined>;
+  page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
+  chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
+  stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
+}
+
 /**
  * Keeps the objects of all models, numbers every change with one global, strictly increasing revision in commit order,
  * and reports every change. It hides tables and database errors from its callers: it throws StorageError.
  */
-export interface Store {
+export interface Store extends ObjectReader {
   /** The change feed: the writes of this process and of all others. */
   readonly changes: ChangeFeed;
+  /** For requests that only read: a standby may answer them. What is part of a write reads by the store itself. */
+  readonly reads: ObjectReader;
   readonly audit: AuditLog;
   readonly quotas: Quotas;
   /**
@@ -209,7 +219,6 @@ export interface Store {
   /** The state of every declared index; empty for a model without indexes. */
   indexStates(resource: GroupResource): Promise<IndexState[]>;
 
-  get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined>;
   /**
    * An object as the change feed delivered it last, from memory; undefined if it is not kept, as most are not. It may be
    * outdated, so it serves only to compute a write from.
@@ -223,10 +232,6 @@ export interface Store {
   rememberUnchanged(idempotencyKey: IdempotencyKey, object: StoredObject): Promise<void>;
   /** The outcome of an earlier request under this idempotency key, if any. */
   findRememberedWrite(idempotencyKey: IdempotencyKey, readBudget?: ReadBudget): Promise<RememberedWrite | undefined>;
-
-  page(resource: GroupResource, query: PageQuery): Promise<ObjectPage>;
-  chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk>;
-  stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream>;
 
   /**
    * Removes old history and expired idempotency keys; returns when one round is done, at once if another replica is

@@ -2,23 +2,27 @@ import type pg from 'pg';
 import type { Logger } from 'pino';
 import { accessMigrations } from '#pkg/access/index';
 import {
+  Database,
+  DatabaseError,
   failureSentence,
   migrate,
   openDatabase,
   waitForDatabase,
   WriteMonitor,
-  type Database,
   type DatabaseObserver,
   type OpenedDatabase,
 } from '#pkg/database/index';
 import { NotReadyError, type HealthCheck } from '#pkg/http/index';
-import { PostgresStore, type KeyEvaluator, type StoreObserver } from '#pkg/storage/index';
+import { PostgresStore, type KeyEvaluator, type StandbyState, type StoreObserver } from '#pkg/storage/index';
 import { connectionsOf, type ConnectionShares } from './connection-shares.ts';
+import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Teardown } from '../process/teardown.ts';
 
 /** Connections of an embedded PostgreSQL for operators and commands. */
 const spareConnections = 11;
+/** A server whose standby is this far behind should get no requests. Milliseconds. */
+const maxLagMs = 5000;
 /** The longest statements create and drop tables. */
 const statementTimeoutMs = 60_000;
 
@@ -83,6 +87,34 @@ export async function openPlatformPostgres(
   return opened;
 }
 
+/** The standby of the options that answers reads, if they name one. */
+export async function openReadDatabase(
+  options: Options,
+  { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
+): Promise<Database | undefined> {
+  const url = options['svc.database.read-url'];
+  const urlFile = options['svc.database.read-url-file'];
+  const caFile = options['svc.database.ca-file'];
+  if (url === undefined) return undefined;
+  const database = await Database.connect({
+    url,
+    ...(urlFile === undefined ? {} : { urlFile }),
+    ...(caFile === undefined ? {} : { caFile }),
+    // The store opens pools of its own.
+    poolSize: 1,
+    log,
+    ...(observer === undefined ? {} : { observer }),
+    ...(applicationName === undefined ? {} : { applicationName }),
+    ...(startTimeoutMs === undefined ? {} : { startTimeoutMs }),
+  }).catch((error: unknown) => {
+    throw error instanceof DatabaseError
+      ? new OperatorError(`svc.database.read-url: ${error.message}`, { cause: error })
+      : error;
+  });
+  teardown.add('database for reads', () => database.close());
+  return database;
+}
+
 /**
  * Runs a part of the start that needs the database. While that is away or busy it is tried again, as long as a start
  * waits for the database.
@@ -120,6 +152,20 @@ export function writesCheck(monitor: WriteMonitor): HealthCheck {
   };
 }
 
+/** The check of `/readyz` of a server that reads from a standby: others may have one that is not behind. */
+export function standbyCheck(state: () => StandbyState | undefined): HealthCheck {
+  return {
+    name: 'standby',
+    check: async () => {
+      const lagMs = state()?.lagMs ?? 0;
+      if (lagMs > maxLagMs)
+        throw new NotReadyError(
+          `the standby that answers reads was last seen with everything that the primary had ${Math.round(lagMs / 1000)} s ago`,
+        );
+    },
+  };
+}
+
 /** The store, after both schemas were migrated. */
 export async function openStorage(
   database: Database,
@@ -130,11 +176,17 @@ export async function openStorage(
     observer,
     keyEvaluator,
     connections,
-  }: OpenStorageParts<StoreObserver> & { keyEvaluator?: KeyEvaluator; connections?: ConnectionShares | undefined },
+    readDatabase,
+  }: OpenStorageParts<StoreObserver> & {
+    keyEvaluator?: KeyEvaluator;
+    connections?: ConnectionShares | undefined;
+    readDatabase?: Database | undefined;
+  },
 ): Promise<PostgresStore> {
   await migrate(database, 'access', accessMigrations);
   const store = await PostgresStore.open({
     database,
+    readDatabase,
     log,
     ...(keyEvaluator === undefined ? {} : { keyEvaluator }),
     ...(observer === undefined ? {} : { observer }),

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
 import { accessPrefixOf, type AccessService } from '#pkg/access/index';
 import { ApiServer, ConsoleFolder, type MountedService } from '#pkg/apiserver/index';
+import type { PoolState } from '#pkg/database/index';
 import { accessForwarder } from './access-forwarder.ts';
 import { apiHttpOptions } from './api-http-options.ts';
 import { newByteBudget } from '../process/byte-budget.ts';
@@ -12,7 +13,7 @@ import { registerWorkerMetrics } from '../metrics/worker-metrics.ts';
 import { drainTimes, warnOfShortDelay } from '../process/drain-times.ts';
 import { openScrapeToken } from './open-scrape-token.ts';
 import { openAuditOutput } from './open-audit.ts';
-import { openPlatformDatabase, startWithDatabase, startWriteMonitor } from './open-storage.ts';
+import { openPlatformDatabase, openReadDatabase, startWithDatabase, startWriteMonitor } from './open-storage.ts';
 import { openPlatform, type PlatformGround } from './platform/open-platform.ts';
 import { RebuiltPlatform } from './platform/rebuilt-platform.ts';
 import type { Options } from '../options/option-table.ts';
@@ -26,6 +27,9 @@ import { Teardown } from '../process/teardown.ts';
 import { openCertificate, registerCertificateMetrics } from '../tls/open-certificate.ts';
 import type { WorkerContext } from './worker-context.ts';
 import { prepareKubeconfig } from '../tls/prepare-kubeconfig.ts';
+
+/** How the names of a store's pools at its standby begin. */
+const standbyPools = 'standby ';
 
 export interface Platform extends Running {
   readonly address: AddressInfo;
@@ -74,7 +78,19 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     // Of several workers the parent process tells.
     if (worker === undefined)
       registerWorkerMetrics(metrics.registry, { count: 1, serving: () => 1, restarts: () => 0 });
-    metrics.database.registerPools(() => database.poolStates());
+    // Controllers read little, and what they read they write: svc serve reads from the primary alone.
+    const readDatabase = parts.accessServer
+      ? undefined
+      : await openReadDatabase(options, {
+          log,
+          teardown,
+          applicationName: 'svc apiserver',
+          startTimeoutMs: options['svc.database.start-timeout'],
+          observer: metrics.database,
+        });
+    const ofStandby = (): readonly PoolState[] =>
+      readDatabase?.poolStates().filter(({ pool }) => pool.startsWith(standbyPools)) ?? [];
+    metrics.database.registerPools(() => [...database.poolStates(), ...ofStandby()]);
     const writes = startWriteMonitor(database, { log, teardown });
     metrics.database.registerWrites(writes);
     const byteBudget = newByteBudget(options);
@@ -119,6 +135,7 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
     const auditOutput = await openAuditOutput(options, { log, metrics, teardown });
     const ground: PlatformGround = {
       database,
+      readDatabase,
       writes,
       auditOutput,
       metrics,

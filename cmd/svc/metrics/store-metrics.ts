@@ -1,7 +1,7 @@
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import { durationBuckets, registerReading, SeriesHistogram, type HistogramSeries, type Reading } from '#pkg/http/index';
-import type { BatchReport, PostgresStore, StoreMeasures, StoreObserver } from '#pkg/storage/index';
+import type { BatchReport, PostgresStore, StandbyState, StoreMeasures, StoreObserver } from '#pkg/storage/index';
 import { Measurement } from './measurement.ts';
 
 const batchSizes = [1, 2, 4, 8, 16, 32, 64, 128, 256];
@@ -55,6 +55,7 @@ export class StoreMetrics implements StoreObserver {
     gauge('svc_write_queue_bytes', 'Bytes of the writes that wait.', () => store.state().queueBytes);
     gauge('svc_list_snapshots', 'Snapshots held by long lists.', () => store.state().snapshots);
     gauge('svc_change_feed_revision', 'Newest change this process has heard of.', () => store.state().cursor);
+    this.#registerStandby(() => store.state().standby);
     const measurement = new Measurement(() => store.measure(), this.#log);
     const measured = (name: string, help: string, read: (measures: StoreMeasures) => number | Reading[]): void =>
       registerReading({
@@ -89,6 +90,40 @@ export class StoreMetrics implements StoreObserver {
     measured('svc_index_builds', 'Indexes that are not ready.', ({ indexes }) =>
       (['building', 'failed'] as const).map((state) => ({ labels: { state }, value: indexes[state] })),
     );
+  }
+
+  /** Without values on a server that reads from the primary. */
+  #registerStandby(state: () => StandbyState | undefined): void {
+    const register = (
+      type: 'gauge' | 'counter',
+      name: string,
+      help: string,
+      of: (state: StandbyState) => number,
+    ): void =>
+      registerReading({
+        registry: this.#registry,
+        type,
+        name,
+        help,
+        read: () => {
+          const standby = state();
+          return standby === undefined ? [] : [{ value: of(standby) }];
+        },
+      });
+    register(
+      'gauge',
+      'svc_standby_lag_seconds',
+      'Since the standby that answers reads was last seen with everything that the primary had.',
+      ({ lagMs }) => lagMs / 1000,
+    );
+    register(
+      'gauge',
+      'svc_standby_lag_revisions',
+      'Revisions that it does not show yet.',
+      ({ lagRevisions }) => lagRevisions,
+    );
+    register('counter', 'svc_standby_waits_total', 'Reads that waited for it.', ({ waits }) => waits);
+    register('counter', 'svc_standby_refusals_total', 'Reads for which it was too late.', ({ refusals }) => refusals);
   }
 
   #tell({ id, size, bytes, ms, failed, writes }: BatchReport): void {

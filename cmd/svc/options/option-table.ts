@@ -171,6 +171,17 @@ export const optionTable = {
     default: '',
     doc: 'Authority of its certificate, in PEM form: connect by TLS alone, and to no other server. The URL may say sslmode, sslrootcert, sslcert and sslkey.',
   },
+  'svc.database.read-url': {
+    type: text,
+    default: '',
+    doc: 'A streaming standby of svc.database.url: svc apiserver answers gets, lists and watches from it. Empty: from the primary.',
+    isSecret: true,
+  },
+  'svc.database.read-url-file': {
+    type: text,
+    default: '',
+    doc: 'File that holds it, as svc.database.url-file.',
+  },
   'svc.database.start-timeout': {
     type: duration({ min: '0s', max: '1h' }),
     default: '60s',

@@ -4,7 +4,16 @@ const ofControllers = 'svc.controllers.';
 const ofAnotherPlatform = ['svc.access.api-url', 'svc.access.token-file', 'svc.access.ca-file'];
 const ofForwarding = ['svc.server.access-'];
 const ofAccessListener = ['svc.access.port', 'svc.access.host', 'svc.access.tls.', 'svc.access.public-url'];
-const ofDatabase = ['svc.database.', 'svc.data.dir', 'svc.log.level', 'svc.log.format'];
+const ofStandby = 'svc.database.read-';
+const ofDatabase = [
+  'svc.database.url',
+  'svc.database.ca-file',
+  'svc.database.start-timeout',
+  'svc.database.pool-size',
+  'svc.data.dir',
+  'svc.log.level',
+  'svc.log.format',
+];
 const ofKeys = ['svc.security.key'];
 const ofServer = [
   'svc.server.host',
@@ -23,7 +32,7 @@ interface Chosen {
 
 /** The options that a command uses. It accepts the others too, so that it can be started with the server's options. */
 const chosen: Readonly<Record<string, Chosen>> = {
-  serve: { exclude: [ofControllers, ...ofAnotherPlatform, ...ofForwarding] },
+  serve: { exclude: [ofControllers, ofStandby, ...ofAnotherPlatform, ...ofForwarding] },
   apiserver: { exclude: [ofControllers, 'svc.plugins.', ...ofAnotherPlatform, ...ofAccessListener] },
   'access-server': {
     include: [

@@ -4,10 +4,11 @@ import { optionTable, type OptionName } from './option-table.ts';
 
 /**
  * Options that name a file with the value of another option. It is read here once, at the start; the database reads
- * user and password of its url again.
+ * user and password of its urls again.
  */
 const valueOfFile = {
   'svc.database.url-file': 'svc.database.url',
+  'svc.database.read-url-file': 'svc.database.read-url',
   'svc.security.initial-admin-token-file': 'svc.security.initial-admin-token',
   'svc.security.controller-manager-token-file': 'svc.security.controller-manager-token',
   'svc.security.access-server-token-file': 'svc.security.access-server-token',

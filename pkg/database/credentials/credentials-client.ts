@@ -1,5 +1,5 @@
-import { callbackify } from 'node:util';
 import pg from 'pg';
+import { replaceConnect } from '../connection/replace-connect.ts';
 import type { CredentialsFile } from './credentials-file.ts';
 
 /** A user that does not exist or may not log in, a wrong password. */
@@ -29,18 +29,7 @@ export function credentialsClient(credentials: CredentialsFile): typeof pg.Clien
   };
 }
 
-type Connected = (error: unknown, client: pg.PoolClient | undefined, release: (end?: Error | boolean) => void) => void;
-
 /** Makes the pool connect again where the first credentials were refused and there are others. */
 export function retryRefusedConnects(pool: pg.Pool, credentials: CredentialsFile): void {
-  const connect = pool.connect.bind(pool) as () => Promise<pg.PoolClient>;
-  const retried = (callback?: Connected): unknown => {
-    const connecting = credentials.withRetries(connect);
-    if (callback === undefined) return connecting;
-    callbackify(() => connecting)((error, client) => {
-      callback(error ?? undefined, client, (end) => client?.release(end));
-    });
-    return undefined;
-  };
-  pool.connect = retried as typeof pool.connect;
+  replaceConnect(pool, (connect) => credentials.withRetries(connect));
 }

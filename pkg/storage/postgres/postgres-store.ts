@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Pool } from 'pg';
 import { migrate, Notifications, type Database, type DatabaseLog } from '#pkg/database/index';
-import { ownerUidIndex, type GroupResource, type ObjectKey } from '#pkg/apimachinery/index';
+import type { GroupResource, ObjectKey } from '#pkg/apimachinery/index';
 import type { KeyEvaluator } from '../key-evaluator.ts';
 import type { ReadBudget } from '../read-budget.ts';
 import { StorageError } from '../storage-error.ts';
@@ -13,6 +13,7 @@ import type {
   IndexState,
   ObjectChunk,
   ObjectPage,
+  ObjectReader,
   ObjectStream,
   PageQuery,
   RememberedWrite,
@@ -35,31 +36,28 @@ import { checkEpoch } from './history/epoch.ts';
 import { runExclusively } from './connection/run-exclusively.ts';
 import { IndexBuilder } from './index/index-builder.ts';
 import { KeyComputer } from './index/key-computer.ts';
-import { KeyReader } from './index/key-reader.ts';
 import { LargeReads } from './connection/large-reads.ts';
-import { ChunkReader } from './list/chunk-reader.ts';
-import { PageReader } from './list/page-reader.ts';
 import { listSessionSettings } from './list/list-query.ts';
-import { StreamReader } from './list/stream-reader.ts';
-import { MatchBounds } from './list/match-bounds.ts';
 import { platformMigrations } from './migrations.ts';
+import { PostgresObjectReader } from './postgres-object-reader.ts';
 import { PostgresQuotas } from './quota/postgres-quotas.ts';
-import { ObjectCounter } from './list/object-counter.ts';
 import { toOperation, type BatchOperation } from './write/batch-operation.ts';
 import { explainDryRun } from './write/explain-failure.ts';
 import { ReplicaPresence } from './connection/replica-presence.ts';
 import { rememberUnchanged } from './write/idempotency-keys.ts';
-import { Snapshots } from './list/snapshots.ts';
+import { StandbyReader } from './standby/standby-reader.ts';
 import { measureStore } from './measure-store.ts';
 import { TableCatalog } from './table/table-catalog.ts';
 import { TableDefiner } from './table/table-definer.ts';
 import type { Table } from './table/table.ts';
-import { translated, translateError } from './connection/translate-error.ts';
+import { translated } from './connection/translate-error.ts';
 import { WriteBatcher } from './write/write-batcher.ts';
 import { WriterConnection } from './write/writer-connection.ts';
 
 export interface PostgresStoreOptions {
   database: Database;
+  /** A streaming standby of it, which answers `reads` and most reads of the change log. */
+  readDatabase?: Database | undefined;
   log: DatabaseLog;
   /** Number of connections for reads, and of further ones for long lists. Default 8. */
   readConnections?: number;
@@ -105,15 +103,11 @@ export class PostgresStore implements Store {
   readonly #builder: IndexBuilder;
   readonly #batcher: WriteBatcher;
   readonly #connection: WriterConnection;
-  readonly #counter: ObjectCounter;
-  readonly #bounds: MatchBounds;
   readonly #recent: RecentObjects;
-  readonly #keys: KeyReader;
+  readonly #reader: PostgresObjectReader;
+  readonly #standby: StandbyReader | undefined;
   readonly #idempotencyKeys: IdempotencyKeyReader;
   readonly #computer: KeyComputer;
-  readonly #pages: PageReader;
-  readonly #chunks: ChunkReader;
-  readonly #streams: StreamReader;
   readonly #compactor: Compactor;
   #closing: Promise<void> | undefined;
 
@@ -143,6 +137,7 @@ export class PostgresStore implements Store {
 
   private constructor({
     database,
+    readDatabase,
     log,
     readConnections = 8,
     controlConnections = 6,
@@ -182,20 +177,25 @@ export class PostgresStore implements Store {
     this.#definer = new TableDefiner(this.#admin, this.#catalog);
     this.quotas = new PostgresQuotas({ pool: this.#admin, control: this.#control, definer: this.#definer });
     const large = new LargeReads(Math.max(1, readConnections / 2));
-    this.#keys = new KeyReader(this.#reads, large);
     this.#idempotencyKeys = new IdempotencyKeyReader(this.#control);
-    this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#keys });
-    this.#builder = new IndexBuilder({
-      database,
-      pool: this.#admin,
-      definer: this.#definer,
-      catalog: this.#catalog,
-      computer: this.#computer,
-      log,
-    });
     const replicas = new ReplicaPresence({ pool: this.#control, notifications: this.#notifications, origin, log });
+    this.#standby =
+      readDatabase === undefined
+        ? undefined
+        : new StandbyReader({
+            database: readDatabase,
+            pool: this.#control,
+            catalog: this.#catalog,
+            primary: this,
+            log,
+            cursor: () => this.changes.cursor,
+            connections: readConnections,
+            statementTimeoutMs: readTimeoutMs,
+            queryTimeoutMs: readTimeoutMs + graceMs,
+          });
     this.changes = new ChangeLog({
       pool: this.#control,
+      standby: this.#standby,
       notifications: this.#notifications,
       catalog: this.#catalog,
       replicas,
@@ -203,8 +203,25 @@ export class PostgresStore implements Store {
       log,
       ownsFiles,
       onGap: () => {
-        for (const cache of [this.#catalog, this.#counter, this.#bounds, this.#recent]) cache.forgetAll();
+        for (const cache of [this.#catalog, this.#reader, this.#standby, this.#recent]) cache?.forgetAll();
       },
+    });
+    const tables = { feed: this.changes, large, onOldTable: (lacks: 'managed' | 'owners') => this.#complete(lacks) };
+    this.#reader = new PostgresObjectReader({
+      ...tables,
+      reads: this.#reads,
+      snapshots: this.#snapshots,
+      catalog: this.#catalog,
+    });
+    this.#standby?.start({ ...tables, large: new LargeReads(Math.max(1, readConnections / 2)) });
+    this.#computer = new KeyComputer({ evaluator: keyEvaluator, pool: this.#control, reader: this.#reader.keys });
+    this.#builder = new IndexBuilder({
+      database,
+      pool: this.#admin,
+      definer: this.#definer,
+      catalog: this.#catalog,
+      computer: this.#computer,
+      log,
     });
     this.#connection = new WriterConnection(database);
     const runner = new BatchRunner({
@@ -217,15 +234,12 @@ export class PostgresStore implements Store {
       observer,
     });
     this.#batcher = new WriteBatcher(runner, outageLimitMs);
-    this.#counter = new ObjectCounter(this.#reads, this.changes);
-    this.#bounds = new MatchBounds(this.changes);
     this.#recent = new RecentObjects(this.changes);
-    const snapshots = new Snapshots(this.#snapshots);
-    const lists = { pool: this.#reads, counter: this.#counter, bounds: this.#bounds, large };
-    this.#pages = new PageReader({ ...lists, snapshots });
-    this.#chunks = new ChunkReader(lists);
-    this.#streams = new StreamReader({ reads: this.#reads, snapshots, large });
     this.#compactor = new Compactor(database, this.#admin);
+  }
+
+  get reads(): ObjectReader {
+    return this.#standby ?? this;
   }
 
   get rewound(): Promise<Rewind> {
@@ -240,7 +254,8 @@ export class PostgresStore implements Store {
   async dropModel(resource: GroupResource, { ifEmpty = false } = {}): Promise<boolean> {
     const dropped = await translated(this.#definer.drop(resource, ifEmpty));
     if (typeof dropped === 'string') return dropped === 'no model';
-    this.#counter.forget(dropped.id);
+    this.#reader.forget(dropped.id);
+    this.#standby?.forget(dropped.id);
     if (!dropped.isTableGone) this.#builder.startSweep();
     return true;
   }
@@ -252,16 +267,16 @@ export class PostgresStore implements Store {
   }
 
   get(resource: GroupResource, key: ObjectKey, readBudget?: ReadBudget): Promise<StoredObject | undefined> {
-    return this.#onTable(resource, (table) => this.#keys.get(table, key, readBudget));
+    return this.#reader.get(resource, key, readBudget);
   }
 
   async findRecent(resource: GroupResource, key: ObjectKey): Promise<StoredObject | undefined> {
-    return this.#recent.find(await translated(this.#tableOf(resource)), key);
+    return this.#recent.find(await translated(this.#reader.tableOf(resource)), key);
   }
 
   async write(write: Write, options: StoreWriteOptions = {}): Promise<StoredObject> {
     const prepare = async (): Promise<BatchOperation> => {
-      const table = await this.#tableOf(write.resource);
+      const table = await this.#reader.tableOf(write.resource);
       return table.computed === undefined ? toOperation(write, table, options) : this.#computed(table, write, options);
     };
     if (options.dryRun === true) return translated(this.#dryRun(write.resource, prepare));
@@ -319,15 +334,15 @@ export class PostgresStore implements Store {
   }
 
   page(resource: GroupResource, query: PageQuery): Promise<ObjectPage> {
-    return this.#onTable(resource, (table) => this.#pages.read(table, query));
+    return this.#reader.page(resource, query);
   }
 
   chunk(resource: GroupResource, query: ChunkQuery): Promise<ObjectChunk> {
-    return this.#onTable(resource, (table) => this.#chunks.read(table, query));
+    return this.#reader.chunk(resource, query);
   }
 
   stream(resource: GroupResource, query: StreamQuery): Promise<ObjectStream> {
-    return this.#onTable(resource, (table) => this.#streams.read(table, query));
+    return this.#reader.stream(resource, query);
   }
 
   compact(limits: CompactionLimits, signal?: AbortSignal): Promise<void> {
@@ -349,7 +364,8 @@ export class PostgresStore implements Store {
       queueLength: this.#batcher.queueLength,
       queueBytes: this.#batcher.queueBytes,
       cursor: this.changes.cursor,
-      snapshots: totalCount - idleCount,
+      snapshots: totalCount - idleCount + (this.#standby?.snapshots ?? 0),
+      standby: this.#standby?.state(),
     };
   }
 
@@ -367,43 +383,19 @@ export class PostgresStore implements Store {
   async #close(): Promise<void> {
     await this.#batcher.close();
     await this.#builder.stop();
-    this.#counter.close();
-    this.#bounds.close();
+    this.#reader.close();
     this.#recent.close();
     await this.changes.stop();
     await this.#notifications.stop();
     await this.#connection.drop();
-    await Promise.all([this.#reads.end(), this.#snapshots.end(), this.#control.end()]);
+    await Promise.all([this.#reads.end(), this.#snapshots.end(), this.#control.end(), this.#standby?.close()]);
   }
 
-  async #tableOf(resource: GroupResource): Promise<Table> {
-    const table = await this.#catalog.get(resource);
-    // A replica of an earlier release has created it.
-    if (!table.hasManaged) this.#builder.startManaged();
-    return table;
+  /** Adds to the tables what replicas of an earlier release have left out. */
+  #complete(lacks: 'managed' | 'owners'): void {
+    if (lacks === 'managed') this.#builder.startManaged();
+    else this.#builder.startOwners();
   }
-
-  /** Runs a read; tries once more with the current table if the cached one is outdated. */
-  async #onTable<T>(resource: GroupResource, read: (table: Table) => Promise<T>): Promise<T> {
-    try {
-      return await read(await this.#tableOf(resource));
-    } catch (error) {
-      if (!isStaleTable(error) && !isNotReady(error)) throw translateError(error);
-    }
-    this.#catalog.forget(resource);
-    try {
-      return await read(await this.#tableOf(resource));
-    } catch (error) {
-      // A replica of an earlier release has created the table.
-      if (isNotReady(error) && error.index === ownerUidIndex.name) this.#builder.startOwners();
-      throw translateError(error);
-    }
-  }
-}
-
-/** An index may have become ready since the table was cached. */
-function isNotReady(error: unknown): error is StorageError {
-  return error instanceof StorageError && error.code === 'IndexNotReady';
 }
 
 function storedBy(operation: BatchOperation, revision: number): StoredObject {

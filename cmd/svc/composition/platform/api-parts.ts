@@ -14,7 +14,7 @@ import {
   type PlatformRegistry,
 } from '#pkg/apiserver/index';
 import type { WriteMonitor } from '#pkg/database/index';
-import { NotReadyError, ServiceUrl } from '#pkg/http/index';
+import { NotReadyError, ServiceUrl, type HealthCheck } from '#pkg/http/index';
 import type { Store } from '#pkg/storage/index';
 import type { PlatformMetrics } from '../../metrics/platform-metrics.ts';
 import type { Options } from '../../options/option-table.ts';
@@ -37,12 +37,26 @@ export interface OpenedParts {
   controllers: PlatformControllers | undefined;
   consoleFolder: ConsoleFolder;
   worker: WorkerContext | undefined;
+  /** The check of the standby that answers reads. */
+  standby?: HealthCheck;
 }
 
 /** The parts of an API server, from those that are open. */
 export function apiParts(
   options: Options,
-  { store, registry, auditor, access, metrics, plugins, writes, controllers, consoleFolder, worker }: OpenedParts,
+  {
+    store,
+    registry,
+    auditor,
+    access,
+    metrics,
+    plugins,
+    writes,
+    controllers,
+    consoleFolder,
+    worker,
+    standby,
+  }: OpenedParts,
 ): ApiParts {
   const auditEvents = auditEndpoint(new MergedAuditLog(store.audit, access.auditLog));
   const { endpoints: tokenEndpoints, documents: tokenDocuments } = access.personalTokenEndpoints;
@@ -86,6 +100,7 @@ export function apiParts(
       },
       access.databaseCheck,
       writesCheck(writes),
+      ...(standby === undefined ? [] : [standby]),
       plugins.readyz,
       ...(worker === undefined ? [] : [worker.readyz]),
       ...(controllers?.readyz ?? []),

@@ -29,7 +29,7 @@ import { bindingCheckByIndex } from '../binding-subject-check.ts';
 import { addServiceTokens, openAccess, prepareAdministrator } from '../open-access.ts';
 import { openAudit } from '../open-audit.ts';
 import { openServerSecrets } from '../open-secrets.ts';
-import { openStorage } from '../open-storage.ts';
+import { openStorage, standbyCheck } from '../open-storage.ts';
 import { platformControllers, type PlatformControllers } from '../platform-controllers.ts';
 import { PluginClients } from '../plugin-clients.ts';
 import { mountPluginEndpoints } from '../plugin-endpoints.ts';
@@ -42,6 +42,8 @@ const idempotencyKeyAgeMs = 24 * 3_600_000;
 /** What stays while the platform is closed and opened again. */
 export interface PlatformGround {
   database: Database;
+  /** A standby that answers reads. */
+  readDatabase?: Database | undefined;
   writes: WriteMonitor;
   auditOutput: AuditOutput | undefined;
   metrics: PlatformMetrics;
@@ -72,7 +74,7 @@ export interface OpenPlatform {
 
 /** Opens the platform, with its controllers not started yet. If that fails, it stops everything that it has opened. */
 export async function openPlatform(options: Options, ground: PlatformGround): Promise<OpenPlatform> {
-  const { database, writes, auditOutput, metrics, url, worker, log } = ground;
+  const { database, readDatabase, writes, auditOutput, metrics, url, worker, log } = ground;
   const connections = worker?.connections;
   const teardown = new Teardown(log);
   try {
@@ -83,6 +85,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
       observer: metrics.store,
       keyEvaluator: keys,
       connections,
+      readDatabase,
     });
     // Stopped after the registry and before the store: callers that wait for keys get an error.
     teardown.add('index keys', () => keys.stop());
@@ -160,6 +163,7 @@ export async function openPlatform(options: Options, ground: PlatformGround): Pr
         controllers,
         consoleFolder: ground.consoleFolder,
         worker,
+        ...(readDatabase === undefined ? {} : { standby: standbyCheck(() => store.state().standby) }),
       }),
       access,
       tokenFile,

@@ -49,7 +49,7 @@ export class ModelStorage implements ResourceStorage {
 
   async get(key: ObjectKey, readBudget?: ReadBudget): Promise<Representation> {
     const { store, resource } = this.#context;
-    const stored = await this.#translated(() => store.get(resource, key, readBudget), key);
+    const stored = await this.#translated(() => store.reads.get(resource, key, readBudget), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
     return this.#converted(stored);
   }
@@ -101,7 +101,7 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource, exactTotalLimit } = this.#context;
     const { page, size, exactTotal } = list;
     const { items, rest, ...found } = await this.#translated(() =>
-      store.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
+      store.reads.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
     return { ...found, objects: this.#represented(rest?.objects ?? [items], list), close: async () => rest?.close() };
   }
@@ -110,14 +110,16 @@ export class ModelStorage implements ResourceStorage {
     const { store, resource } = this.#context;
     const { limit, after } = list;
     const { items, ...found } = await this.#translated(() =>
-      store.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
+      store.reads.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
     return { ...found, objects: this.#represented([items], list), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
     const { store, resource } = this.#context;
-    const stream = await this.#translated(() => store.stream(resource, { ...storeListQuery(list), order: list.order }));
+    const stream = await this.#translated(() =>
+      store.reads.stream(resource, { ...storeListQuery(list), order: list.order }),
+    );
     return { revision: stream.revision, objects: this.#represented(stream.objects, list), close: () => stream.close() };
   }
 

@@ -1,4 +1,4 @@
-import type { Pool } from 'pg';
+import type { Pool, QueryConfig, QueryResultRow } from 'pg';
 import type { GroupResource } from '#pkg/apimachinery/index';
 import type { DatabaseLog, Notifications } from '#pkg/database/index';
 import type { Change, ChangeFeed, ChangeListener, Incarnation } from '../../change.ts';
@@ -28,8 +28,21 @@ import {
 } from './change-rows.ts';
 
 const pollIntervalMs = 500;
+
+/** Where the log is read from while a standby has it. */
+export interface StandbyLog {
+  /**
+   * What `readLogText` reads, up to the newest revision that the primary confirms; undefined if the standby does not have
+   * it in time.
+   */
+  newer(after: number, known: number): Promise<LogRow[] | undefined>;
+  /** Runs a query for what the feed has delivered already. */
+  history<Row extends QueryResultRow>(query: QueryConfig): Promise<Row[]>;
+}
+
 export interface ChangeLogOptions {
   pool: Pool;
+  standby?: StandbyLog | undefined;
   notifications: Notifications;
   catalog: TableCatalog;
   replicas: ReplicaPresence;
@@ -44,7 +57,7 @@ export interface ChangeLogOptions {
 /**
  * The only reader of the log in this process. It reads after notifications of other processes, after writes with an
  * unknown outcome, and every 500 ms. This process's own batches are delivered from memory if they follow the cursor
- * without a gap.
+ * without a gap. A standby cannot notify, so notifications always come from the primary.
  * A batch draws its revisions under a lock that it holds until its commit: a reader that sees a revision sees all
  * revisions below it.
  */
@@ -187,18 +200,18 @@ export class ChangeLog implements ChangeFeed, BatchSink {
   }
 
   async #modelRows(values: number[], readBudget: ReadBudget | undefined): Promise<LogRow[]> {
-    const { pool, large } = this.#options;
-    const { rows } = await pool.query<LogRow>({ name: 'read-model-briefly', text: readModelBrieflyText, values });
+    const { pool, standby, large } = this.#options;
+    const query = async (config: QueryConfig): Promise<LogRow[]> =>
+      standby === undefined ? (await pool.query<LogRow>(config)).rows : standby.history<LogRow>(config);
+    const rows = await query({ name: 'read-model-briefly', text: readModelBrieflyText, values });
     const first = rows[0]!;
     const all = Number(first.page_bytes ?? 0);
     if (all <= briefBytes) return rows;
     const bytes = Math.max(first.size ?? 0, Math.min(all, modelReadBytes));
     await readBudget?.admit(bytes);
-    return (
-      await large.run({ owner: readBudget?.owner, bytes }, () =>
-        pool.query<LogRow>({ name: 'read-model', text: readModelText, values }),
-      )
-    ).rows;
+    return large.run({ owner: readBudget?.owner, bytes }, () =>
+      query({ name: 'read-model', text: readModelText, values }),
+    );
   }
 
   /** Bypasses the cache: otherwise a watch would not learn that another replica dropped its incarnation. */
@@ -289,11 +302,7 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       this.#again = false;
       const known = this.#last;
       const asked = performance.now();
-      const { rows } = await this.#options.pool.query<LogRow>({
-        name: 'read-log',
-        text: readLogText,
-        values: [this.#cursor, known.revision],
-      });
+      const rows = await this.#rowsAfter(this.#cursor, known.revision);
       if (this.#stopped) return;
       const compacted = Number(rows[0]!.compacted);
       const isThere = rows[0]!.known_mark === known.mark;
@@ -324,6 +333,13 @@ export class ChangeLog implements ChangeFeed, BatchSink {
       if (found < maxReadRows && rows.length >= found) this.#currentAt = asked;
       else this.#again = true;
     } while (this.#again && !this.#stopped);
+  }
+
+  async #rowsAfter(after: number, known: number): Promise<LogRow[]> {
+    const { pool, standby } = this.#options;
+    const rows = await standby?.newer(after, known);
+    if (rows !== undefined) return rows;
+    return (await pool.query<LogRow>({ name: 'read-log', text: readLogText, values: [after, known] })).rows;
   }
 
   #learnGaps(gaps: readonly Gap[]): void {

@@ -34,18 +34,17 @@ function pageText(condition: string): string {
   return `SELECT ${columns}, ${markOf} AS mark FROM platform.change_log WHERE rev > $1${condition} ORDER BY rev LIMIT ${maxReadRows}`;
 }
 
+const logHeader =
+  `, ${gapsText} AS gaps, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
+  `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`;
 /**
  * Parameters: the revision to read after, and the revision of a row whose mark is read. Compaction removes the oldest
  * rows first, except rows that an idempotency key names: if a row without an idempotency key still exists, so do all
  * later rows.
  */
-export const readLogText = readText({
-  condition: '',
-  bytes: readBytes,
-  header:
-    `, ${gapsText} AS gaps, (SELECT ${markOf} FROM platform.change_log WHERE rev = $2) AS known_mark, ` +
-    `CASE WHEN meta.compacted > $1 THEN EXISTS (SELECT FROM platform.idempotency_keys k WHERE k.rev = $2) ELSE false END AS known_spared`,
-});
+export const readLogText = readText({ condition: '', bytes: readBytes, header: logHeader });
+/** The same, with a third parameter: the revision to read up to. */
+export const readLogUpToText = readText({ condition: ' AND rev <= $3', bytes: readBytes, header: logHeader });
 const ofModel = ' AND rev <= $2 AND model = $3';
 /** Parameters: the revisions to read after and up to, and the model's number. */
 export const readModelText = readText({ condition: ofModel, bytes: modelReadBytes });
