@@ -103,14 +103,18 @@ export const valuesSets: readonly ValuesSet[] = [
   {
     name: 'Secrets that are there',
     values: {
-      database: { existingSecret: { name: 'own-db', key: 'dsn' }, caSecret: { name: 'own-ca', key: 'root.pem' } },
+      database: {
+        existingSecret: { name: 'own-db', key: 'dsn' },
+        caSecret: { name: 'own-ca', key: 'root.pem' },
+        readSecret: { name: 'own-reads', key: 'dsn' },
+      },
       auth: {
         existingSecret: { name: 'own-auth', keys: { adminToken: 'token', adminPassword: 'password', key: 'keys.txt' } },
       },
       imagePullSecrets: [{ name: 'registry' }],
       metrics: { serviceMonitor: { enabled: true } },
     },
-    existing: ['Secret/own-db', 'Secret/own-ca', 'Secret/own-auth', 'Secret/registry'],
+    existing: ['Secret/own-db', 'Secret/own-ca', 'Secret/own-reads', 'Secret/own-auth', 'Secret/registry'],
   },
   {
     name: 'tokens of access servers and controllers that are there',

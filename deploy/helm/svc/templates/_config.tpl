@@ -10,5 +10,5 @@
 
 {{/* Options that pods are given by environment, which would win over a file; of secrets, which belong into no ConfigMap; and of files, which have their places. */}}
 {{- define "svc.ownOptions" -}}
-^svc[.](server[.](host|port|access-url|access-ca-file|drain-timeout|shutdown-delay|tls[.].*)|access[.](host|port|api-url|ca-file|token-file|tls[.].*)|tls[.].*|data[.].*|database[.](url|url-file|ca-file)|controllers[.].*|metrics[.].*|plugins[.](dir|host-url)|security[.](initial-.*|key|key-file))$
+^svc[.](server[.](host|port|access-url|access-ca-file|drain-timeout|shutdown-delay|tls[.].*)|access[.](host|port|api-url|ca-file|token-file|tls[.].*)|tls[.].*|data[.].*|database[.](url|url-file|ca-file|read-url|read-url-file)|controllers[.].*|metrics[.].*|plugins[.](dir|host-url)|security[.](initial-.*|key|key-file))$
 {{- end -}}

@@ -42,6 +42,9 @@
 {{ include "svc.listenEnv" (dict "root" . "prefix" "SVC_SERVER") }}
 - { name: SVC_SERVER_WORKERS, value: {{ include "svc.workers" . | quote }} }
 {{ include "svc.databaseEnv" . }}
+{{- if .Values.database.readSecret.name }}
+- { name: SVC_DATABASE_READ_URL_FILE, value: /etc/svc/read-url/url }
+{{- end }}
 {{ include "svc.administratorEnv" . }}
 {{- if include "svc.serviceTokensSecret" . }}
 {{- if .Values.controllerManager.enabled }}

@@ -68,6 +68,11 @@ tls.key: tls.key
 
 {{- define "svc.volumes" -}}
 {{ include "svc.baseVolumes" (dict "root" .root "database" .component.database "values" .values) }}
+{{- with .root.Values.database.readSecret }}
+{{- if and .name (eq $.component.key "apiserver") }}
+{{ include "svc.secretVolume" (dict "name" "read-url" "secret" .name "items" (dict .key "url")) }}
+{{- end }}
+{{- end }}
 {{- with include "svc.credentials" . | fromYaml }}
 {{ include "svc.secretVolume" (dict "name" "credentials" "secret" (include "svc.authSecret" $.root) "items" .) }}
 {{- end }}
@@ -93,6 +98,9 @@ tls.key: tls.key
 
 {{- define "svc.volumeMounts" -}}
 {{ include "svc.baseMounts" (dict "root" .root "database" .component.database) }}
+{{- if and .root.Values.database.readSecret.name (eq .component.key "apiserver") }}
+- { name: read-url, mountPath: /etc/svc/read-url, readOnly: true }
+{{- end }}
 {{- if include "svc.credentials" . | fromYaml }}
 - { name: credentials, mountPath: /etc/svc/credentials, readOnly: true }
 {{- end }}

@@ -74,6 +74,7 @@ function optionsOf(release: Release, { spec }: Pods, { env = [] }: Container): O
 /** Contents of the files that the options read at a start, by their variables. */
 const secrets: Readonly<Record<string, () => string>> = {
   SVC_DATABASE_URL_FILE: () => 'postgres://svc:password@postgres:5432/svc',
+  SVC_DATABASE_READ_URL_FILE: () => 'postgres://svc:password@postgres-ro:5432/svc',
   SVC_SECURITY_INITIAL_ADMIN_TOKEN_FILE: newPersonalToken,
   SVC_SECURITY_CONTROLLER_MANAGER_TOKEN_FILE: newPersonalToken,
   SVC_SECURITY_ACCESS_SERVER_TOKEN_FILE: newPersonalToken,
