@@ -67,6 +67,7 @@ const suites = [
       '--faults=kill-server,fast-restart,connections-cut,answers-lost,disk-full,watchers-cut',
     ],
   },
+  { name: 'faults-standby', ...built('faults'), arguments: ['--standby-reads'], isWholeOnly: true },
   // Few rounds in a browser would say nothing: there the sample is the flow of plugin-frames.browser.whole.test.ts.
   { name: 'churn', ...built('churn'), sample: ['--only=plugins,hosts', '--rounds=5', '--changes=1', '--seed=3'] },
   { name: 'incidents', ...built('incidents'), sample: ['--sample'] },

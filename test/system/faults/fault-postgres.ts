@@ -5,6 +5,7 @@ import { isDatabaseUnreachable } from '#pkg/database/index';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
 import { PostgresProcess } from '../harness/process/postgres-process.ts';
 import { childrenOf, signalProcess } from '../harness/process/signal-process.ts';
+import { FaultStandby } from './fault-standby.ts';
 import { SmallDisk } from '../harness/process/small-disk.ts';
 
 /** Enough for a run with its dead rows, and small enough to fill within a second. */
@@ -33,15 +34,24 @@ const awayPauseMs = 100;
  */
 export class FaultPostgres extends PostgresProcess {
   #smallDisk: SmallDisk | undefined;
+  #standby: FaultStandby | undefined;
 
   /** `home` belongs to the test. */
-  static async startIn(home: string): Promise<FaultPostgres> {
-    const postgres = await FaultPostgres.start({
+  static async startIn(home: string, { hasStandby = false } = {}): Promise<FaultPostgres> {
+    const options = {
       folder: join(home, 'postgres'),
       settings: { max_connections: '120', deadlock_timeout: '500ms', log_lock_waits: 'off' },
-    });
+    };
+    const standbyFolder = join(home, 'standby');
+    if (hasStandby) {
+      await (await FaultPostgres.start(options)).stop();
+      await FaultStandby.copy(options.folder, standbyFolder);
+    }
+    const postgres = await FaultPostgres.start(options);
     try {
-      postgres.#smallDisk = await SmallDisk.mount(join(home, 'small-disk'), smallDiskSize);
+      if (hasStandby) postgres.#standby = await FaultStandby.follow(postgres, standbyFolder);
+      // A tablespace has the same place on both servers, which two on one machine cannot share.
+      else postgres.#smallDisk = await SmallDisk.mount(join(home, 'small-disk'), smallDiskSize);
       await postgres.#prepare();
       return postgres;
     } catch (error) {
@@ -53,6 +63,10 @@ export class FaultPostgres extends PostgresProcess {
   /** The servers' database, for the test's own sessions, without a proxy. */
   get testConnection(): pg.ClientConfig {
     return { ...this.connection, database };
+  }
+
+  get standby(): FaultStandby | undefined {
+    return this.#standby;
   }
 
   get hasSmallDisk(): boolean {
@@ -174,6 +188,7 @@ export class FaultPostgres extends PostgresProcess {
 
   /** Keeps the folder. */
   override async stop(): Promise<void> {
+    await this.#standby?.stop({ keep: true });
     await super.stop({ keep: true });
     await this.#smallDisk?.unmount();
   }

@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import { flag, positiveNumber, text, wholeNumber } from '../harness/run/option-values.ts';
 import { faults } from './kinds/fault-table.ts';
+import { standbyFaults } from './kinds/standby-faults.ts';
 import type { Fault } from './fault.ts';
 
 export interface FaultsOptions {
@@ -14,6 +15,8 @@ export interface FaultsOptions {
   pairs: boolean;
   /** Of each server. */
   workers: number;
+  /** The second server reads from a standby. */
+  hasStandby: boolean;
   isList: boolean;
   /** Keeps logs, history and data. */
   isKept: boolean;
@@ -27,6 +30,7 @@ export const usage = `Usage: make faults ARGS='...'
   --faults=a,b      only these kinds
   --pairs           two kinds at a time
   --workers=2       each server has so many workers; default: one process each
+  --standby-reads   the second server reads from a streaming standby, which has faults of its own
   --list            print the kinds, and end
   --keep            keep the folder with logs, history and data
   --summary=FILE    write how many checks passed and failed, for CI
@@ -43,6 +47,7 @@ export function parseFaultsOptions(args: string[]): FaultsOptions {
       faults: text,
       pairs: flag,
       workers: text,
+      'standby-reads': flag,
       list: flag,
       keep: flag,
       summary: text,
@@ -52,9 +57,13 @@ export function parseFaultsOptions(args: string[]): FaultsOptions {
     seed: values.seed === undefined ? Math.floor(Math.random() * 1_000_000) : wholeNumber('seed', values.seed),
     seconds: positiveNumber('seconds', values.seconds ?? '180'),
     hours: values.hours === undefined ? 0 : positiveNumber('hours', values.hours),
-    kinds: values.faults === undefined ? faults : values.faults.split(',').map(kindOf),
+    kinds:
+      values.faults === undefined
+        ? faults.filter((fault) => values['standby-reads'] === true || !standbyFaults.includes(fault))
+        : values.faults.split(',').map(kindOf),
     pairs: values.pairs ?? false,
     workers: wholeNumber('workers', values.workers ?? '1'),
+    hasStandby: values['standby-reads'] ?? false,
     isList: values.list ?? false,
     isKept: values.keep ?? false,
     summaryFile: values.summary,

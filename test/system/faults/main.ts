@@ -21,6 +21,16 @@ interface Score {
   failures: string[];
 }
 
+/** The options that make the same round again. */
+function repeated({ hasStandby, workers }: FaultsOptions, seed: number, pairs: boolean): string {
+  return [
+    `--seed=${seed}`,
+    ...(pairs ? ['--pairs'] : []),
+    ...(hasStandby ? ['--standby-reads'] : []),
+    ...(workers > 1 ? [`--workers=${workers}`] : []),
+  ].join(' ');
+}
+
 /** One round with its verdict. */
 async function tryRound(
   options: FaultsOptions,
@@ -28,7 +38,7 @@ async function tryRound(
   score: Score,
 ): Promise<void> {
   print(
-    `seed ${seed}: two servers, one PostgreSQL, ${sampleModels.length} models; repeat with make faults ARGS='--seed=${seed}${pairs ? ' --pairs' : ''}${options.workers > 1 ? ` --workers=${options.workers}` : ''}'\n\n${heading}`,
+    `seed ${seed}: two servers, one PostgreSQL${options.hasStandby ? ' with a standby' : ''}, ${sampleModels.length} models; repeat with make faults ARGS='${repeated(options, seed, pairs)}'\n\n${heading}`,
   );
   const result = await runRound({ ...options, seed, pairs, onFault: (outcome) => print(outcomeLine(outcome)) });
   const verdict = checkHistory(result.history);

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { ServerProcess, type ExitStatus } from '../harness/process/server-process.ts';
 import { freePort } from '../harness/process/free-port.ts';
 import type { FaultPostgres } from './fault-postgres.ts';
+import type { FaultStandby } from './fault-standby.ts';
 import { FaultProxy } from '../harness/process/fault-proxy.ts';
 import { retryUntilTrue } from '../harness/retry-until-true.ts';
 
@@ -25,12 +26,16 @@ export interface ReplicaOptions {
   token: string;
   /** How many processes share its port. Default 1. */
   workers?: number;
+  /** Answers its reads. */
+  standby?: FaultStandby | undefined;
 }
 
 /** One built `svc apiserver` with its own database connection and clock, restarted when it ends. */
 export class Replica {
   readonly name: string;
   readonly proxy: FaultProxy;
+  /** To the standby that answers its reads. */
+  readonly standbyProxy: FaultProxy | undefined;
   readonly port: number;
   readonly logFile: string;
   /** Ends that the test did not cause. */
@@ -43,7 +48,9 @@ export class Replica {
 
   static async start(options: ReplicaOptions): Promise<Replica> {
     const proxy = await FaultProxy.start(options.postgres.socketPath);
-    const replica = new Replica(options, proxy, await freePort());
+    const { standby } = options;
+    const standbyProxy = standby === undefined ? undefined : await FaultProxy.start(standby.socketPath);
+    const replica = new Replica(options, { proxy, standbyProxy, port: await freePort() });
     try {
       replica.launch();
       await replica.ready();
@@ -54,9 +61,13 @@ export class Replica {
     }
   }
 
-  private constructor(options: ReplicaOptions, proxy: FaultProxy, port: number) {
+  private constructor(
+    options: ReplicaOptions,
+    { proxy, standbyProxy, port }: { proxy: FaultProxy; standbyProxy: FaultProxy | undefined; port: number },
+  ) {
     this.name = options.name;
     this.proxy = proxy;
+    this.standbyProxy = standbyProxy;
     this.port = port;
     this.#options = options;
     this.logFile = join(options.folder, `${options.name}.log`);
@@ -89,6 +100,9 @@ export class Replica {
         `--svc.server.port=${this.port}`,
         `--svc.data.dir=${join(folder, this.name)}`,
         `--svc.database.url=${postgres.urlThrough(this.proxy.port)}`,
+        ...(this.standbyProxy === undefined
+          ? []
+          : [`--svc.database.read-url=${postgres.urlThrough(this.standbyProxy.port)}`]),
         `--svc.security.initial-admin-token=${token}`,
         `--svc.server.workers=${this.workers}`,
         `--svc.storage.log-max-size=${logMaxSize}`,
@@ -163,5 +177,6 @@ export class Replica {
     this.signal('SIGCONT');
     await this.end('SIGTERM');
     await this.proxy.stop();
+    await this.standbyProxy?.stop();
   }
 }

@@ -27,6 +27,8 @@ export interface RoundOptions {
   pairs: boolean;
   /** Of each server. */
   workers: number;
+  /** The second server reads from a standby. */
+  hasStandby: boolean;
   /** Called with each fault when it is over. */
   onFault: (outcome: FaultOutcome) => void;
 }
@@ -47,18 +49,20 @@ export async function runRound(options: RoundOptions): Promise<RoundResult> {
   const folder = await mkdtemp(join(tmpdir(), 'svc-faults-'));
   // PostgreSQL may run as another user.
   await chmod(folder, 0o755);
-  const postgres = await FaultPostgres.startIn(folder);
+  const postgres = await FaultPostgres.startIn(folder, options);
   const replicas: Replica[] = [];
   try {
     const token = newPersonalToken();
-    for (const name of ['replica-a', 'replica-b'])
-      replicas.push(await Replica.start({ name, folder, postgres, token, workers: options.workers }));
+    const { standby } = postgres;
+    const common = { folder, postgres, token, workers: options.workers };
+    replicas.push(await Replica.start({ ...common, name: 'replica-a' }));
+    replicas.push(await Replica.start({ ...common, name: 'replica-b', standby }));
     const round = new Round(options, { postgres, replicas: replicas as [Replica, Replica], token, folder });
     return await untilInterrupted(round.run());
   } finally {
     await Promise.all(replicas.map((replica) => replica.stop()));
     await postgres.stop();
-    await rm(join(folder, 'postgres'), { recursive: true, force: true });
+    for (const data of ['postgres', 'standby']) await rm(join(folder, data), { recursive: true, force: true });
   }
 }
 

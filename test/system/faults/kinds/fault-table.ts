@@ -6,12 +6,14 @@ import { modelFaults } from './model-faults.ts';
 import { networkFaults } from './network-faults.ts';
 import { postgresFaults } from './postgres-faults.ts';
 import { replicaFaults } from './replica-faults.ts';
+import { standbyFaults } from './standby-faults.ts';
 
 /** All kinds of faults. */
 export const faults: readonly Fault[] = [
   ...replicaFaults,
   ...backendFaults,
   ...postgresFaults,
+  ...standbyFaults,
   ...networkFaults,
   ...lockFaults,
   ...modelFaults,

@@ -75,7 +75,12 @@ export const postgresFaults: readonly Fault[] = [
     name: 'disk-full',
     intent:
       'The disk of the tables is full: writes are refused, reads continue, and writes continue when there is space again.',
-    unavailable: ({ postgres }) => (postgres.hasSmallDisk ? undefined : 'a small disk can only be mounted by root'),
+    unavailable: ({ postgres }) =>
+      postgres.standby !== undefined
+        ? 'a standby on the same machine cannot have the tablespace of its primary'
+        : postgres.hasSmallDisk
+          ? undefined
+          : 'a small disk can only be mounted by root',
     inject: async ({ postgres }) => {
       await postgres.fillSmallDisk();
       return () => postgres.freeSmallDisk();
