@@ -9,14 +9,22 @@ import { CuttingProxy } from './cutting-proxy.ts';
 
 const run = promisify(execFile);
 
-/** A primary and a standby that streams from it, both servers of the test's own. */
+interface Reached {
+  proxy: CuttingProxy;
+  connection: pg.ClientConfig;
+}
+
+/**
+ * A primary and a standby that streams from it, both servers of the test's own. Clients reach each through a proxy, as by
+ * its name.
+ */
 export class StreamingStandby {
   readonly primary: pg.ClientConfig;
-  /** Through a proxy. */
   readonly standby: pg.ClientConfig;
   readonly #folder: string;
   readonly #servers: { readonly primary: EmbeddedPostgres; readonly standby: EmbeddedPostgres };
-  #proxy: CuttingProxy;
+  #toPrimary: CuttingProxy;
+  #toStandby: CuttingProxy;
 
   static async start(): Promise<StreamingStandby> {
     // PostgreSQL's user could not read a temporary folder of root.
@@ -31,34 +39,46 @@ export class StreamingStandby {
     await writeFile(join(copy, pgdata, 'standby.signal'), '');
     const primary = await startIn(dataDir);
     const standby = await startIn(copy, primary.connection);
-    return new StreamingStandby(folder, { primary, standby }, await CuttingProxy.start(standby.connection));
+    return new StreamingStandby(
+      folder,
+      { primary, standby },
+      { primary: await CuttingProxy.start(primary.connection), standby: await CuttingProxy.start(standby.connection) },
+    );
   }
 
   private constructor(
     folder: string,
     servers: { primary: EmbeddedPostgres; standby: EmbeddedPostgres },
-    { proxy, connection }: { proxy: CuttingProxy; connection: pg.ClientConfig },
+    reached: { primary: Reached; standby: Reached },
   ) {
     this.#folder = folder;
     this.#servers = servers;
-    this.#proxy = proxy;
-    this.primary = servers.primary.connection;
-    this.standby = connection;
+    this.#toPrimary = reached.primary.proxy;
+    this.#toStandby = reached.standby.proxy;
+    this.primary = reached.primary.connection;
+    this.standby = reached.standby.connection;
   }
 
   /** Nobody reaches the standby while `work` runs. */
   async withoutStandby(work: () => Promise<void>): Promise<void> {
-    await this.#proxy.stop();
+    await this.#toStandby.stop();
     try {
       await work();
     } finally {
-      this.#proxy = (await CuttingProxy.start(this.#servers.standby.connection, this.standby.port)).proxy;
+      this.#toStandby = (await CuttingProxy.start(this.#servers.standby.connection, this.standby.port)).proxy;
     }
+  }
+
+  /** The primary is gone, and its name leads to the server that was the standby, which the test has promoted. */
+  async losePrimary(): Promise<void> {
+    await this.#toPrimary.stop();
+    await this.#servers.primary.stop();
+    this.#toPrimary = (await CuttingProxy.start(this.#servers.standby.connection, this.primary.port)).proxy;
   }
 
   /** Also deletes all data. */
   async stop(): Promise<void> {
-    await this.#proxy.stop();
+    await Promise.all([this.#toPrimary.stop(), this.#toStandby.stop()]);
     await this.#servers.standby.stop();
     await this.#servers.primary.stop();
     await rm(this.#folder, { recursive: true, force: true });

@@ -123,7 +123,7 @@ test('a standby that is paused makes the server unready, and only its reads 503'
     expect(answer.status).toBe(503);
     expect(answer.headers.get('retry-after')).toBe('1');
     expect(await answer.json()).toMatchObject({
-      message: 'the standby that answers reads is behind the primary database',
+      message: 'the standby that answers reads is behind the primary database: its replay is paused',
     });
     expect(await statusOf(`${writing}${namespaces}/while-paused`)).toBe(200);
     await pollUntil(async () => (await ready(reading)).includes('[-]standby'), timeoutMs, 'the check to fail');

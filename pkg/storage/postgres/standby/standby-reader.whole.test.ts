@@ -130,7 +130,7 @@ test('a standby that stays behind refuses reads, and holds up neither writes nor
     for (const read of [listed(), reader.reads.get(resource, keyOf('behind'))])
       await expect(read).rejects.toMatchObject({
         code: 'Unavailable',
-        message: 'the standby that answers reads is behind the primary database',
+        message: 'the standby that answers reads is behind the primary database: its replay is paused',
       });
     expect(await reader.get(resource, keyOf('behind-too'))).toMatchObject({ revision: other.revision });
     expect(reader.state().standby!.lagRevisions).toBeGreaterThan(0);
@@ -229,10 +229,37 @@ test('a standby that is promoted goes on as long as it has what the primary conf
   await operator.query('SELECT pg_promote(true, 60)');
   await operator.end();
   expect((await listed()).names).toContain('last');
-  const next = await create('next');
+  const next = await create('lost');
   expect(next.revision).toBeGreaterThan(last.revision);
   await isDelivered(next.revision);
   await expect(listed()).rejects.toMatchObject({
-    message: 'the standby that answers reads is behind the primary database',
+    message: 'the standby that answers reads is behind the primary database: it was promoted, and follows it no more',
   });
+});
+
+test('when it takes over, what it lacks is given out by nobody, and reads go on there', async () => {
+  const revision = await writer.changes.catchUp();
+  await servers.losePrimary();
+  const given: string[] = [];
+  let isRewound = false;
+  void reader.rewound.then(() => (isRewound = true));
+  await pollUntil(
+    async () => {
+      given.push(...((await listed().catch(() => undefined))?.names ?? []));
+      return isRewound;
+    },
+    timeoutMs,
+    'the reader to notice that it knows a lost change',
+  );
+  expect(await reader.rewound).toBe('failover');
+  expect(given).not.toContain('lost');
+  await reader.close();
+  reader = await PostgresStore.open({ database: primary, readDatabase: standby, log: silentLog });
+  expect(reader.changes.isLost(revision)).toBe(true);
+  expect(await reader.reads.get(resource, keyOf('lost'))).toBeUndefined();
+  const written = await reader.write(createOf(model, sampleObject('after')));
+  const list = await listed();
+  expect(list.names).toEqual(expect.arrayContaining(['last', 'after']));
+  expect(list.names).not.toContain('lost');
+  expect(list.revision).toBeGreaterThanOrEqual(written.revision);
 });

@@ -22,6 +22,8 @@ const inRecoveryCode = '55000';
  */
 const newestText = `SELECT (SELECT max(rev) FROM platform.change_log) AS newest, concat_ws('/', epoch, timeline) AS history, system_identifier, timeline = ${timeline} AS is_checked FROM platform.meta`;
 const shownText = 'SELECT max(rev) AS shown FROM platform.change_log';
+const whyBehindText =
+  "SELECT CASE WHEN NOT pg_is_in_recovery() THEN ': it was promoted, and follows it no more' WHEN pg_is_wal_replay_paused() THEN ': its replay is paused' ELSE '' END AS why";
 const systemText = 'SELECT system_identifier::text AS system FROM pg_control_system()';
 
 /** What the primary has answered. */
@@ -152,7 +154,7 @@ export class StandbyRevisions {
         if (pauseMs === minPauseMs) this.#waits += 1;
         if (performance.now() > deadline || this.lagMs > standbyWaitMs) {
           this.#refusals += 1;
-          throw new StorageError('Unavailable', 'the standby that answers reads is behind the primary database');
+          throw new StorageError('Unavailable', await whyBehind(client));
         }
         await pause(pauseMs);
       }
@@ -187,6 +189,11 @@ async function shownBy(client: ClientBase): Promise<number> {
   } catch (error) {
     throw isStaleTable(error) ? notACopy(error) : error;
   }
+}
+
+async function whyBehind(client: ClientBase): Promise<string> {
+  const { rows } = await client.query<{ why: string }>(whyBehindText);
+  return `the standby that answers reads is behind the primary database${rows[0]!.why}`;
 }
 
 function notACopy(cause?: unknown): StorageError {
