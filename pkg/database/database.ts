@@ -51,6 +51,8 @@ export interface DatabaseOptions {
   readonly connectionTimeoutMs?: number;
   /** How long `connect` retries while PostgreSQL is unreachable or starting. Milliseconds, default 0. */
   readonly startTimeoutMs?: number;
+  /** `connect` succeeds also while PostgreSQL is unreachable; its version is not checked then. Default: false. */
+  readonly mayBeAway?: boolean;
   readonly observer?: DatabaseObserver;
 }
 
@@ -139,6 +141,10 @@ export class Database {
       });
       return database;
     } catch (error) {
+      if (options.mayBeAway === true && isTransientConnectFailure(error)) {
+        options.log.warn({ why: messageOf(error) }, 'PostgreSQL cannot be reached; going on without it');
+        return database;
+      }
       await database.close();
       if (error instanceof DatabaseError) throw error;
       throw new DatabaseError(`PostgreSQL cannot be reached: ${messageOf(error)}.`, { cause: error });

@@ -90,7 +90,7 @@ export async function openPlatformPostgres(
 /** The standby of the options that answers reads, if they name one. */
 export async function openReadDatabase(
   options: Options,
-  { log, teardown, observer, applicationName, startTimeoutMs }: OpenStorageParts<DatabaseObserver>,
+  { log, teardown, observer, applicationName }: OpenStorageParts<DatabaseObserver>,
 ): Promise<Database | undefined> {
   const url = options['svc.database.read-url'];
   const urlFile = options['svc.database.read-url-file'];
@@ -102,10 +102,10 @@ export async function openReadDatabase(
     ...(caFile === undefined ? {} : { caFile }),
     // The store opens pools of its own.
     poolSize: 1,
+    mayBeAway: true,
     log,
     ...(observer === undefined ? {} : { observer }),
     ...(applicationName === undefined ? {} : { applicationName }),
-    ...(startTimeoutMs === undefined ? {} : { startTimeoutMs }),
   }).catch((error: unknown) => {
     throw error instanceof DatabaseError
       ? new OperatorError(`svc.database.read-url: ${error.message}`, { cause: error })

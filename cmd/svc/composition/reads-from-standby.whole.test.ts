@@ -136,11 +136,17 @@ test('a standby that is paused makes the server unready, and only its reads 503'
   expect(await statusOf(`${reading}${namespaces}/while-paused`)).toBe(200);
 });
 
-test('a start without its standby ends with a sentence', async () => {
-  const program = apiserver('alone', [
-    '--svc.database.start-timeout=0s',
-    '--svc.database.read-url=postgres://svc@127.0.0.1:1/svc',
-  ]);
+test('a server starts and writes without its standby, and refuses reads', async () => {
+  const alone = apiserver('alone', ['--svc.database.read-url=postgres://svc@127.0.0.1:1/svc']);
+  const url = String((await alone.line('ready'))['url']);
+  await create(url, 'without-standby');
+  const answer = await request(`${url}${namespaces}/without-standby`);
+  expect(answer.status).toBe(503);
+  expect(await answer.json()).toMatchObject({ message: expect.stringMatching(/^no read from the standby: /) });
+});
+
+test('a URL of the standby that cannot be read ends the start with a sentence', async () => {
+  const program = apiserver('wrong', ['--svc.database.read-url=postgres://svc:p@ss/word@127.0.0.1:1/svc']);
   expect(await program.exited).toBe(1);
-  expect(program.stderr).toMatch(/svc\.database\.read-url: PostgreSQL cannot be reached: /);
+  expect(program.stderr).toMatch(/svc\.database\.read-url: The database url has an @ in the wrong place/);
 });

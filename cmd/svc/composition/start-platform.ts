@@ -85,7 +85,6 @@ export async function startPlatform(options: Options, log: Logger, parts: Platfo
           log,
           teardown,
           applicationName: 'svc apiserver',
-          startTimeoutMs: options['svc.database.start-timeout'],
           observer: metrics.database,
         });
     const ofStandby = (): readonly PoolState[] =>

@@ -104,9 +104,18 @@ export interface ListRequest {
   signal: AbortSignal;
 }
 
-/** REST semantics of one version of one model. Every failure is a StatusError. */
-export interface ResourceStorage {
+/** Reads of one version of one model. Every failure is a StatusError. */
+export interface ResourceReader {
   get(key: ObjectKey, readBudget?: ReadBudget): Promise<Representation>;
+  page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
+  chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;
+  stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream>;
+  /** May this revision, which is not in the future, have been lost in a failover? */
+  isLost(revision: number): Promise<boolean>;
+}
+
+/** REST semantics of one version of one model. Every failure is a StatusError. */
+export interface ResourceStorage extends ResourceReader {
   /** `object` is the decoded body; its apiVersion, kind and namespace already agree with the URL. */
   create(namespace: string, object: JsonObject, context: WriteContext): Promise<Representation>;
   update(request: UpdateRequest, context: WriteContext): Promise<Representation>;
@@ -126,13 +135,7 @@ export interface ResourceStorage {
    * was different, 409 while it is in flight.
    */
   findRememberedWrite(idempotencyKey: IdempotencyKey, readBudget?: ReadBudget): Promise<RememberedOutcome | undefined>;
-
-  page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage>;
-  chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk>;
-  stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream>;
   watch(request: WatchRequest): Promise<WatchStream>;
-  /** May this revision, which is not in the future, have been lost in a failover? */
-  isLost(revision: number): Promise<boolean>;
 }
 
 /**
@@ -211,6 +214,8 @@ export interface ServedResource {
   version: ModelVersion;
   resource: GroupResource;
   storage: ResourceStorage;
+  /** For requests of clients that only read: a standby may answer them. */
+  reads: ResourceReader;
   /** Built-in and declared indexes: selectors and sort may name them. */
   indexes: readonly IndexDefinition[];
   /** Is its definition being deleted? If so, creates are rejected. */

@@ -14,9 +14,9 @@ export async function get(request: ResourceRequest, view?: ObjectView): Promise<
   const { context, served } = request;
   const format = objectFormat(context);
   const at = parseResourceVersion(textParameter(context.query, 'resourceVersion')) ?? 0;
-  const object = await served.storage.get(requestedKey(request), requestReadBudget(context));
+  const object = await served.reads.get(requestedKey(request), requestReadBudget(context));
   if (at > object.revision)
-    await checkRevision(served.storage, { at, exact: false }, await currentRevision(served.storage, context.signal));
+    await checkRevision(served.reads, { at, exact: false }, await currentRevision(served.reads, context.signal));
   if (
     format.projection !== 'table' &&
     isNotModified(context.request.headers['if-none-match'], String(object.revision))

@@ -37,7 +37,7 @@ export async function list(request: ResourceRequest): Promise<void> {
   });
   const { found, metadata, fields } = await answerOf(request, asked);
   try {
-    await checkRevision(served.storage, asked.revision, found.revision);
+    await checkRevision(served.reads, asked.revision, found.revision);
     const pieces = listPieces(
       listEnvelope(served, format),
       { resourceVersion: String(found.revision), ...metadata },
@@ -52,7 +52,7 @@ export async function list(request: ResourceRequest): Promise<void> {
 
 async function answerOf(request: ResourceRequest, { selector, sort, extent }: ListParameters): Promise<ListAnswer> {
   const {
-    served: { storage },
+    served: { reads },
     namespace,
     context,
   } = request;
@@ -64,20 +64,20 @@ async function answerOf(request: ResourceRequest, { selector, sort, extent }: Li
     signal: context.signal,
   };
   if (extent.type === 'all')
-    return { found: await storage.stream({ ...query, order: 'sort' }), metadata: {}, fields: wholePageFields };
+    return { found: await reads.stream({ ...query, order: 'sort' }), metadata: {}, fields: wholePageFields };
   if (extent.type === 'chunk') return chunk(request, query, extent);
   const { page, size, exactTotal } = extent;
-  const found = await storage.page({ ...query, page, size, exactTotal });
+  const found = await reads.page({ ...query, page, size, exactTotal });
   return { found, metadata: {}, fields: () => pageFields(page, size, found) };
 }
 
 async function chunk(
-  { served: { storage } }: ResourceRequest,
+  { served: { reads } }: ResourceRequest,
   query: ListRequest,
   { limit, after, fingerprint }: ListExtent & { type: 'chunk' },
 ): Promise<ListAnswer> {
   try {
-    const found = await storage.chunk({ ...query, limit, ...(after === undefined ? {} : { after }) });
+    const found = await reads.chunk({ ...query, limit, ...(after === undefined ? {} : { after }) });
     const metadata: ListMetadata = {};
     if (found.next !== undefined) metadata.continue = encodeContinueToken(found.next, fingerprint);
     if (found.remaining !== undefined && found.next !== undefined) metadata.remainingItemCount = found.remaining;

@@ -6,7 +6,7 @@ import {
   newTooOldResourceVersion,
   type StatusCause,
 } from '#pkg/apimachinery/index';
-import type { ResourceStorage } from '../../rest/served-resource.ts';
+import type { ResourceReader } from '../../rest/served-resource.ts';
 import { newInvalidParameter, textParameter } from './query-parameter.ts';
 
 const decimal = /^\d{1,20}$/;
@@ -73,12 +73,12 @@ export function parseRevisionDemand(query: URLSearchParams, continued: boolean):
  * @throws StatusError 504 for a revision in the future, 410 for an exact one in the past, or one that a failover lost.
  */
 export async function checkRevision(
-  storage: ResourceStorage,
+  reads: ResourceReader,
   { at, exact }: RevisionDemand,
   revision: number,
 ): Promise<void> {
   if (at > revision) throw newTooLargeResourceVersion(String(at), revision);
-  if (at > 0 && (await storage.isLost(at))) throw newTooOldResourceVersion(at, revision);
+  if (at > 0 && (await reads.isLost(at))) throw newTooOldResourceVersion(at, revision);
   if (exact && at !== revision)
     throw newExpired(
       `The resourceVersion for the provided list is too old: ${at} (${revision}); only the newest can be listed.`,
@@ -86,6 +86,6 @@ export async function checkRevision(
 }
 
 /** The newest revision in the database, of any model and any replica. */
-export async function currentRevision(storage: ResourceStorage, signal: AbortSignal): Promise<number> {
-  return (await storage.chunk({ selector: { labels: [], fields: [] }, sort: [], limit: 1, signal })).revision;
+export async function currentRevision(reads: ResourceReader, signal: AbortSignal): Promise<number> {
+  return (await reads.chunk({ selector: { labels: [], fields: [] }, sort: [], limit: 1, signal })).revision;
 }

@@ -101,15 +101,15 @@ async function run(request: ResourceRequest, watchRun: WatchRun): Promise<void> 
 
 /** Writes the initial objects and returns the revision after which the changes begin. */
 async function begin(
-  { served: { storage }, context }: ResourceRequest,
+  { served: { reads }, context }: ResourceRequest,
   { query, parameters, connection, byRevision }: WatchRun,
 ): Promise<number> {
   const { start, marksInitialEnd } = parameters;
   if (start.type === 'after') return start.revision;
-  if (start.type === 'now') return await currentRevision(storage, context.signal);
-  const present = await storage.stream({ ...query, order: byRevision ? 'revision' : 'sort' });
+  if (start.type === 'now') return await currentRevision(reads, context.signal);
+  const present = await reads.stream({ ...query, order: byRevision ? 'revision' : 'sort' });
   try {
-    await checkRevision(storage, { at: start.notOlderThan, exact: false }, present.revision);
+    await checkRevision(reads, { at: start.notOlderThan, exact: false }, present.revision);
     connection.begin();
     for await (const batch of present.objects) {
       await connection.writeObjects(batch);

@@ -4,6 +4,7 @@ import {
   storedLength,
   type ChunkPosition,
   type IdempotencyKey,
+  type ObjectReader,
   type ReadBudget,
   type StoredObject,
 } from '#pkg/storage/index';
@@ -42,14 +43,17 @@ const pieceSize = { count: 50, length: 256 << 10 };
  */
 export class ModelStorage implements ResourceStorage {
   readonly #context: ModelContext;
+  readonly #reader: ObjectReader;
 
-  constructor(context: ModelContext) {
+  /** `reader`: where `get` and lists read. Default: the store. */
+  constructor(context: ModelContext, reader: ObjectReader = context.store) {
     this.#context = context;
+    this.#reader = reader;
   }
 
   async get(key: ObjectKey, readBudget?: ReadBudget): Promise<Representation> {
-    const { store, resource } = this.#context;
-    const stored = await this.#translated(() => store.reads.get(resource, key, readBudget), key);
+    const { resource } = this.#context;
+    const stored = await this.#translated(() => this.#reader.get(resource, key, readBudget), key);
     if (stored === undefined) throw newNotFound(resource, key.name);
     return this.#converted(stored);
   }
@@ -98,27 +102,27 @@ export class ModelStorage implements ResourceStorage {
   }
 
   async page(list: ListRequest & { page: number; size: number; exactTotal: boolean }): Promise<RepresentationPage> {
-    const { store, resource, exactTotalLimit } = this.#context;
+    const { resource, exactTotalLimit } = this.#context;
     const { page, size, exactTotal } = list;
     const { items, rest, ...found } = await this.#translated(() =>
-      store.reads.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
+      this.#reader.page(resource, { ...storeListQuery(list), page, size, exactTotal, exactTotalLimit }),
     );
     return { ...found, objects: this.#represented(rest?.objects ?? [items], list), close: async () => rest?.close() };
   }
 
   async chunk(list: ListRequest & { limit: number; after?: ChunkPosition }): Promise<RepresentationChunk> {
-    const { store, resource } = this.#context;
+    const { resource } = this.#context;
     const { limit, after } = list;
     const { items, ...found } = await this.#translated(() =>
-      store.reads.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
+      this.#reader.chunk(resource, { ...storeListQuery(list), limit, ...(after === undefined ? {} : { after }) }),
     );
     return { ...found, objects: this.#represented([items], list), close: async () => {} };
   }
 
   async stream(list: ListRequest & { order: 'sort' | 'revision' }): Promise<RepresentationStream> {
-    const { store, resource } = this.#context;
+    const { resource } = this.#context;
     const stream = await this.#translated(() =>
-      store.reads.stream(resource, { ...storeListQuery(list), order: list.order }),
+      this.#reader.stream(resource, { ...storeListQuery(list), order: list.order }),
     );
     return { revision: stream.revision, objects: this.#represented(stream.objects, list), close: () => stream.close() };
   }

@@ -141,6 +141,7 @@ export class ServedModel {
       version: context.version,
       resource: this.resource,
       storage: new ModelStorage(context),
+      reads: new ModelStorage(context, context.store.reads),
       // Declared indexes have the stored fields, which another version may not have where a webhook converts.
       indexes:
         context.converter?.isStorageVersion === false ? builtinIndexes : [...builtinIndexes, ...this.model.indexes],
