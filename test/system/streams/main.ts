@@ -7,8 +7,8 @@
 import { deepStrictEqual } from 'node:assert/strict';
 import { hasBrowser } from '../../../pkg/access/pages/pagetest/browser.ts';
 import { defaultWatchTiming } from '../../../pkg/apiserver/handlers/options/watch-timing.ts';
-import { definePosts, postType, startTestEnv, startTestPostgres } from '../../../pkg/testenv/index.ts';
-import { connect } from '../../../pkg/webclient/index.ts';
+import { definePosts, postType, startTestEnv, startTestPostgres, type Post } from '../../../pkg/testenv/index.ts';
+import { connect, type Resource } from '../../../pkg/webclient/index.ts';
 import { print, runMain, type Outcome } from '../harness/run/run-main.ts';
 import { BrowserSite } from './browser/browser-site.ts';
 import { RealBrowser } from './browser/real-browser.ts';
@@ -33,7 +33,7 @@ async function runAll(options: StreamsOptions): Promise<number> {
     site = isBrowser ? await BrowserSite.start(env.token) : undefined;
     // A busy machine makes a run longer.
     const posts = connect({ url: env.url, credential: env.token, timeoutMs: 300_000 }).resource(postType);
-    if (!isBrowser) void ClientRealm.keepPace(() => posts.list({ limit: 1, signal: end.signal }), end.signal);
+    if (!isBrowser) void ClientRealm.keepPace(() => askAll(env.token, replicas!.urls, posts, end.signal), end.signal);
     const seen = await runGroups(options, {
       replicas,
       posts,
@@ -55,6 +55,36 @@ async function runAll(options: StreamsOptions): Promise<number> {
     await env.stop();
     await postgres.stop();
   }
+}
+
+/** What every page does at its start, of each server: a list, and the first piece of a stream. */
+async function askAll(
+  token: string,
+  urls: readonly string[],
+  posts: Resource<Post>,
+  signal: AbortSignal,
+): Promise<void> {
+  const { metadata } = await posts.list({ limit: 1, signal });
+  const { group, version, plural: resource } = postType;
+  const body = JSON.stringify({
+    since: metadata.resourceVersion,
+    subscriptions: [{ id: '1', group, version, resource }],
+  });
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  // One that restarts refuses at once.
+  await Promise.allSettled(
+    urls.map(async (url) => {
+      const answer = await fetch(`${url}/apis/stream.svc.run/v1alpha1/streams`, {
+        method: 'POST',
+        headers,
+        body,
+        signal,
+      });
+      const reader = answer.body!.getReader();
+      await reader.read();
+      await reader.cancel();
+    }),
+  );
 }
 
 /** Which faults how many seeds had. Most of a run is waiting: several groups share the servers. */

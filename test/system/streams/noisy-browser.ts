@@ -138,6 +138,8 @@ export class NoisyBrowser implements FollowingBrowser {
       this.#proxy.isSilent = true;
       if (silence === 'cut') this.#proxy.cutAll();
     }
+    // What pages have just begun reaches their worker.
+    await paint(realms);
     // What was on its way arrives, and is a sign of life.
     for (let silentMs = 0; silentMs < maxSilenceMs;) {
       for (const realm of realms) {
@@ -148,11 +150,8 @@ export class NoisyBrowser implements FollowingBrowser {
       const isSign = realms.some(({ hasHeard }) => (silence === 'dead worker' ? hasHeard.messages : hasHeard.network));
       silentMs = isSign ? 0 : silentMs + 1000;
     }
-    // What is due happens, and some frames are painted.
-    for (let frame = 0; frame < 5; frame += 1) {
-      for (const realm of realms) realm.pass(20);
-      await delay(2);
-    }
+    // What is due happens.
+    await paint(realms);
     await pollUntil(
       () => {
         for (const realm of realms) realm.pass(0);
@@ -238,6 +237,14 @@ export class NoisyBrowser implements FollowingBrowser {
     const nap = this.#nap;
     this.#nap = undefined;
     nap?.realms.forEach((realm, i) => realm.wake(nap.ms, this.#random, i === 0 ? nap.event : () => undefined));
+  }
+}
+
+/** Some frames. */
+async function paint(realms: readonly ClientRealm[]): Promise<void> {
+  for (let frame = 0; frame < 5; frame += 1) {
+    for (const realm of realms) realm.pass(20);
+    await delay(2);
   }
 }
 
