@@ -68,6 +68,7 @@ const suites = [
     ],
   },
   { name: 'faults-standby', ...built('faults'), arguments: ['--standby-reads'], isWholeOnly: true },
+  { name: 'faults-workers', ...built('faults'), arguments: ['--workers=2'], isWholeOnly: true },
   // Few rounds in a browser would say nothing: there the sample is the flow of plugin-frames.browser.whole.test.ts.
   { name: 'churn', ...built('churn'), sample: ['--only=plugins,hosts', '--rounds=5', '--changes=1', '--seed=3'] },
   { name: 'incidents', ...built('incidents'), sample: ['--sample'] },
@@ -101,7 +102,8 @@ const suites = [
 function sampleOfWholeTests() {
   return [
     'hack/(start|builds/bundle-client)',
-    'test/system/(chart/chart|observability/alerts|(console/(?!access|forms|list|objects|people|plugin-authors|system-pages|views)|react/|sdk/).*)',
+    'cmd/svc/workers/workers',
+    'test/system/(chart/chart|observability/alerts|(console/(?!access|forms|list|objects|people|plugin-authors|system-pages|user-center|views)|react/|sdk/).*)',
     'pkg/access/pages/pages\\.browser',
     'pkg/storage/.*/synchronous-standby',
   ];
