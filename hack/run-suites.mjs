@@ -169,7 +169,7 @@ for (const group of groupSuites(chosen)) {
   const waiting = group.values();
   await Promise.all(Array.from({ length: 4 }, () => runSuites(waiting)));
 }
-process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(10)}${rest.join('  ')}`).join('\n')}\n\n`);
+process.stdout.write(`\n${table.map(([name, ...rest]) => `${name.padEnd(15)}${rest.join('  ')}`).join('\n')}\n\n`);
 process.exitCode =
   spawnSync(process.execPath, ['hack/print-summary.mjs', ...files], { cwd: root, stdio: 'inherit' }).status ?? 1;
 
