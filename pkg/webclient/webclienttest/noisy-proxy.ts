@@ -114,6 +114,10 @@ export class NoisyProxy {
           response.on('end', () => answer.destroy());
           return;
         }
+        if (this.isSilent) {
+          response.resume();
+          return;
+        }
         answer.writeHead(response.statusCode!, response.headers);
         answer.flushHeaders();
         if (isExpired) void sent.then((body) => answer.write(this.#errorOfOne(body)));
