@@ -30,8 +30,8 @@ export default {
   globalSetup: '<rootDir>/hack/jest/global-setup.mts',
   setupFilesAfterEnv: ['<rootDir>/hack/jest/unit-limit.ts'],
   globalTeardown: '<rootDir>/hack/jest/global-teardown.mts',
-  // Tests wait for PostgreSQL and sockets more than they compute.
-  maxWorkers: 5,
+  // Tests wait for PostgreSQL and sockets more than they compute; whole programs compute, too.
+  maxWorkers: isWhole ? 5 : 7,
   // Modules of test files that are done stay in a worker's memory, and cost it time.
   workerIdleMemoryLimit: '1GB',
   // A bound for what hangs, not a measure: a slow machine takes several times as long as a quick one. Tests without I/O
