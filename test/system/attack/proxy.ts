@@ -36,6 +36,8 @@ function localConfig(text: string, at: ServicePorts, to: ServicePorts): string {
     [/^ {2}bind :8091$/m, `  bind 127.0.0.1:${at.access}`],
     [/dst_port 8091/, `dst_port ${at.access}`],
     [/server-template apiserver 20 apiserver:8090/, `server apiserver 127.0.0.1:${to.platform}`],
+    // Without a service of that name.
+    [/ {2}server-template apiserver-reads .*\n/, ''],
     [/server-template access-server 20 access-server:8091/, `server access-server 127.0.0.1:${to.access}`],
   ];
   return edits.reduce((config, [from, into]) => {
