@@ -48,12 +48,7 @@ export {
   type PriorityLevel,
 } from './filters/limits/priority-level.ts';
 export type { Throttle } from './filters/limits/throttle.ts';
-export {
-  LocalWatchCounter,
-  type CountedWatch,
-  type WatchCounter,
-  type WatchLimits,
-} from './filters/limits/watch-counter.ts';
+export { type CountedWatch, type WatchCounter, type WatchLimits } from './filters/limits/watch-counter.ts';
 export { anonymousShare } from './filters/limits/work-slots.ts';
 export { VerifiedCredentials } from './filters/limits/verified-credentials.ts';
 export * from './filters/with-authentication.ts';
