@@ -14,7 +14,7 @@ import {
 } from '#pkg/database/index';
 import { NotReadyError, type HealthCheck } from '#pkg/http/index';
 import { PostgresStore, type KeyEvaluator, type StandbyState, type StoreObserver } from '#pkg/storage/index';
-import { connectionsOf, type ConnectionShares } from './connection-shares.ts';
+import { connectionsOf, type PoolSizes } from './pool-sizes.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import type { Teardown } from '../process/teardown.ts';
@@ -179,7 +179,7 @@ export async function openStorage(
     readDatabase,
   }: OpenStorageParts<StoreObserver> & {
     keyEvaluator?: KeyEvaluator;
-    connections?: ConnectionShares | undefined;
+    connections?: PoolSizes | undefined;
     readDatabase?: Database | undefined;
   },
 ): Promise<PostgresStore> {

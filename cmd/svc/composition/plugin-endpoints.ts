@@ -24,7 +24,7 @@ import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import { apiHttpOptions } from './api-http-options.ts';
 import type { Teardown } from '../process/teardown.ts';
-import type { PluginWorker, WorkerContext } from './worker-context.ts';
+import type { PluginHostWorker, WorkerContext } from './worker-context.ts';
 
 const syncTimeoutMs = 5000;
 
@@ -144,7 +144,7 @@ export async function mountPluginEndpoints(
 
 interface ListenForWorkersParts extends Pick<PluginMountParts, 'client' | 'log' | 'teardown'> {
   host: PluginHost;
-  plugins: PluginWorker;
+  plugins: PluginHostWorker;
 }
 
 /** Serves calls from the other workers of this machine, at a port of loopback of this worker's own. */

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { Registry } from 'prom-client';
-import type { ConnectionShares } from './connection-shares.ts';
+import type { PoolSizes } from './pool-sizes.ts';
 import type { AddressCounter, HealthCheck, WatchCounter } from '#pkg/http/index';
 
 /** What a server knows that is one of several workers of one machine, which share its ports and its limits. */
@@ -8,7 +8,7 @@ export interface WorkerContext {
   /** How many workers there are. The options have this worker's part of what they share. */
   readonly of: number;
   /** Its part of the connections to PostgreSQL. */
-  readonly connections: ConnectionShares;
+  readonly connections: PoolSizes;
   /** Connects to the embedded PostgreSQL, which the parent process runs; undefined with `svc.database.url`. */
   readonly embedded: pg.ClientConfig | undefined;
   /**
@@ -26,10 +26,10 @@ export interface WorkerContext {
   /** The text of `/metrics` for the registries of this name in all workers. */
   metricsText(name: string, registry: Registry): () => Promise<string>;
   /** The worker that runs the controllers and plugins; undefined if none of this server does. */
-  readonly plugins: PluginWorker | undefined;
+  readonly plugins: PluginHostWorker | undefined;
 }
 
-export interface PluginWorker {
+export interface PluginHostWorker {
   /** The URL at which the other workers reach it; undefined while there is none. */
   readonly url: string | undefined;
   /** This worker runs them, at this URL. */

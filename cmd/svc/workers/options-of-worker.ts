@@ -1,5 +1,5 @@
 import { getHeapStatistics } from 'node:v8';
-import { connectionShares } from '../composition/connection-shares.ts';
+import { poolSizes } from '../composition/pool-sizes.ts';
 import type { Options } from '../options/option-table.ts';
 import { automaticBytes } from '../process/byte-budget.ts';
 import { memoryLimit } from '../process/memory-limit.ts';
@@ -24,7 +24,7 @@ const dividedBytes = ['svc.http.max-bytes-in-flight', 'svc.http.max-bytes-in-fli
 export function optionsOfWorker(options: Options, { worker, of }: { worker: number; of: number }): Options {
   const poolSize = options['svc.database.pool-size'];
   const parts: { -readonly [name in keyof Options]?: Options[name] } = {
-    'svc.database.pool-size': connectionShares({ poolSize, workers: of }).main,
+    'svc.database.pool-size': poolSizes({ poolSize, workers: of }).main,
   };
   for (const name of divided) parts[name] = partOf(options[name], worker, of);
   for (const name of dividedBytes) {

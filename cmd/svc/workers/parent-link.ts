@@ -2,7 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import type { LevelWithSilent, Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { NotReadyError, type AddressCounter, type CountedWatch, type WatchLimits } from '#pkg/http/index';
-import type { PluginWorker, WorkerContext } from '../composition/worker-context.ts';
+import type { PluginHostWorker, WorkerContext } from '../composition/worker-context.ts';
 import { mergeMetrics } from './merge-metrics.ts';
 import type {
   LimitedKey,
@@ -142,7 +142,7 @@ export class ParentLink {
     return () => this.#send({ kind: 'leave', keys: keys.map(({ key }) => key) });
   }
 
-  #pluginWorker(): PluginWorker {
+  #pluginWorker(): PluginHostWorker {
     const url = (): string | undefined => this.#state.pluginsUrl;
     return {
       get url() {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { LevelWithSilent, Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
-import { connectionShares, connectionsOf } from '../composition/connection-shares.ts';
+import { poolSizes, connectionsOf } from '../composition/pool-sizes.ts';
 import { availableConnections } from './available-connections.ts';
 import { openPlatformPostgres } from '../composition/open-storage.ts';
 import type { Platform, PlatformParts } from '../composition/start-platform.ts';
@@ -69,7 +69,7 @@ export async function startWithWorkers(
           options: optionsOfWorker(options, { worker, of: count }),
           parts: { controllers: parts.controllers && worker === 1, accessServer, local, consoleFolder },
           hasPlugins: parts.controllers,
-          connections: connectionShares({ poolSize, workers: count }),
+          connections: poolSizes({ poolSize, workers: count }),
           level: log.level as LevelWithSilent,
           embedded,
           port,

@@ -1,4 +1,4 @@
-import { connectionsOf } from '../composition/connection-shares.ts';
+import { connectionsOf } from '../composition/pool-sizes.ts';
 import { OperatorError } from '../options/operator-error.ts';
 import type { Options } from '../options/option-table.ts';
 import { availableCores } from './available-cores.ts';

@@ -1,6 +1,6 @@
 import type pg from 'pg';
 import type { LevelWithSilent } from 'pino';
-import type { ConnectionShares } from '../composition/connection-shares.ts';
+import type { PoolSizes } from '../composition/pool-sizes.ts';
 import type { Platform, PlatformParts } from '../composition/start-platform.ts';
 import type { Options } from '../options/option-table.ts';
 
@@ -15,7 +15,7 @@ export interface StartOrder {
   readonly parts: Omit<PlatformParts, 'environment' | 'worker'>;
   /** Whether one of the workers runs controllers and plugins. */
   readonly hasPlugins: boolean;
-  readonly connections: ConnectionShares;
+  readonly connections: PoolSizes;
   readonly level: LevelWithSilent;
   /** See `WorkerContext`. */
   readonly embedded: pg.ClientConfig | undefined;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { registerReading } from '#pkg/http/index';
-import { connectionsOf } from '../composition/connection-shares.ts';
+import { connectionsOf } from '../composition/pool-sizes.ts';
 import { loadOptions } from '../options/load-options.ts';
 import type { Options } from '../options/option-table.ts';
 import { availableCores } from './available-cores.ts';

@@ -7,11 +7,11 @@ import type { BulkProgress } from './use-bulk-run.ts';
 const namesShown = 10;
 
 /** As much of an object as is shown of it. */
-export type NamedObject = Pick<RowMeta, 'uid' | 'name' | 'namespace'>;
+export type ReportedObject = Pick<RowMeta, 'uid' | 'name' | 'namespace'>;
 
 interface BulkReportProps {
   label: string;
-  progress: BulkProgress<NamedObject>;
+  progress: BulkProgress<ReportedObject>;
   running: (done: number, all: number) => string;
   /** What has been reached when it has ended. */
   result: ReactNode;
@@ -59,7 +59,7 @@ export function BulkReport({ label, progress, running, result, failed }: BulkRep
 }
 
 /** The first of the objects, and how many more there are. */
-export function ObjectNames({ rows }: { rows: readonly NamedObject[] }) {
+export function ObjectNames({ rows }: { rows: readonly ReportedObject[] }) {
   return (
     <>
       <ul>
@@ -72,6 +72,6 @@ export function ObjectNames({ rows }: { rows: readonly NamedObject[] }) {
   );
 }
 
-function fullName({ name, namespace = '' }: NamedObject): string {
+function fullName({ name, namespace = '' }: ReportedObject): string {
   return namespace === '' ? name : `${namespace}/${name}`;
 }

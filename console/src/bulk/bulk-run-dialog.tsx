@@ -1,10 +1,10 @@
 import type { ReactNode } from 'react';
 import { PageDialog } from '../interface/page-dialog.tsx';
 import { texts } from '../texts/texts.ts';
-import { BulkReport, type NamedObject } from './bulk-report.tsx';
+import { BulkReport, type ReportedObject } from './bulk-report.tsx';
 import type { BulkProgress } from './use-bulk-run.ts';
 
-interface BulkRunDialogProps<Item extends NamedObject> {
+interface BulkRunDialogProps<Item extends ReportedObject> {
   title: string;
   progress: BulkProgress<Item>;
   /** What has been reached when it has ended. */
@@ -18,7 +18,7 @@ interface BulkRunDialogProps<Item extends NamedObject> {
 }
 
 /** Work on many objects that has begun: it can be stopped, and tried again for those that failed. */
-export function BulkRunDialog<Item extends NamedObject>(props: BulkRunDialogProps<Item>) {
+export function BulkRunDialog<Item extends ReportedObject>(props: BulkRunDialogProps<Item>) {
   const { title, progress, result, failed, kind, onStop, onAgain, onClose } = props;
   const { state, failures } = progress;
   return (

@@ -8,7 +8,7 @@ import { lazy } from '../interface/lazy.tsx';
 import type { ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { texts } from '../texts/texts.ts';
-import { draftOf, typedDraft, type Draft } from './draft.ts';
+import { draftOf, typedDraft, type EditorDraft } from './editor-draft.ts';
 import type { EditorView } from './editor-tabs.tsx';
 
 // A form is there without it.
@@ -22,8 +22,8 @@ interface DraftEditorProps {
   view: EditorView;
   /** Of the YAML. */
   label: string;
-  draft: Draft;
-  onChange: (draft: Draft) => void;
+  draft: EditorDraft;
+  onChange: (draft: EditorDraft) => void;
   causes: readonly StatusCause[];
   /** Ids of fields that cannot be changed. */
   readOnly?: readonly string[];

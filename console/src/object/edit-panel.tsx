@@ -19,7 +19,7 @@ import { resourceOf, type ModelInfo } from '../server/model-info.ts';
 import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { texts } from '../texts/texts.ts';
-import { draftOf, isSameDraft, type Draft } from './draft.ts';
+import { draftOf, isSameDraft, type EditorDraft } from './editor-draft.ts';
 import { DraftEditor } from './draft-editor.tsx';
 import { DraftProblems } from './draft-problems.tsx';
 import { editableObject, readEditable } from './editable-text.ts';
@@ -96,7 +96,7 @@ function Editor({ model, schema, hints, view, first, newest }: Omit<EditPanelPro
     show();
   });
 
-  const change = (next: Draft): void => {
+  const change = (next: EditorDraft): void => {
     setDraft(next);
     setNote('');
     setFailure(undefined);
@@ -193,7 +193,7 @@ function Editor({ model, schema, hints, view, first, newest }: Omit<EditPanelPro
 }
 
 /** A draft of this object; the one before if it says the same, so that nothing is rendered again. */
-function withObject(object: JsonObject): (before: Draft) => Draft {
+function withObject(object: JsonObject): (before: EditorDraft) => EditorDraft {
   const next = draftOf(object);
   return (before) => (isSameDraft(before, next) ? before : next);
 }

@@ -2,7 +2,7 @@ import type { AnyObject, JsonObject, Stored } from '@svc/client';
 import { parseObjects, TextFault, toYaml } from '../editor/yaml-text.ts';
 import type { ModelInfo } from '../server/model-info.ts';
 import { texts } from '../texts/texts.ts';
-import type { Draft } from './draft.ts';
+import type { EditorDraft } from './editor-draft.ts';
 
 /** The server sets these, whatever a text says. */
 const serverFields = [
@@ -39,7 +39,7 @@ export function editableObject(model: ModelInfo, object: AnyObject): JsonObject 
  * The object that the draft describes, with what the server set in `base`.
  * @throws TextFault if it is no object, or another one
  */
-export function readEditable(model: ModelInfo, draft: Draft, base: Stored<AnyObject>): Stored<AnyObject> {
+export function readEditable(model: ModelInfo, draft: EditorDraft, base: Stored<AnyObject>): Stored<AnyObject> {
   const [object, ...others] = readDraft(draft);
   if (object === undefined || others.length > 0) throw new TextFault(texts.editor.notObject);
   const metadata = object['metadata'] as JsonObject | undefined;
@@ -57,7 +57,7 @@ export function readEditable(model: ModelInfo, draft: Draft, base: Stored<AnyObj
 }
 
 /** Copies of what it means. @throws TextFault with the place of the fault */
-export function readDraft(draft: Draft): JsonObject[] {
+export function readDraft(draft: EditorDraft): JsonObject[] {
   return draft.object === undefined ? readText(draft.text) : [structuredClone(draft.object)];
 }
 

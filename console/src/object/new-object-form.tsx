@@ -1,4 +1,4 @@
-import type { AnyObject, Draft as NewObject, JsonObject, Stored } from '@svc/client';
+import type { AnyObject, Draft, JsonObject, Stored } from '@svc/client';
 import { useEffect, useState } from 'react';
 import { TextFault } from '../editor/yaml-text.ts';
 import { newValue } from '../form/form-field.ts';
@@ -12,7 +12,7 @@ import type { ModelSchema } from '../server/open-api-schema.ts';
 import { usePermissions } from '../server/permissions.ts';
 import { useModelSchema } from '../server/use-model-schema.ts';
 import { texts } from '../texts/texts.ts';
-import { draftOf, isSameDraft, type Draft } from './draft.ts';
+import { draftOf, isSameDraft, type EditorDraft } from './editor-draft.ts';
 import { DraftEditor } from './draft-editor.tsx';
 import { DraftProblems } from './draft-problems.tsx';
 import { readDraft } from './editable-text.ts';
@@ -35,8 +35,8 @@ interface NewObjectFormProps {
 export function NewObjectForm({ model, namespace, view, onCreated, hasShortcut = false }: NewObjectFormProps) {
   const schema = useModelSchema(model);
   const hints = useFieldHints(model);
-  const [draft, setDraft] = useState<Draft | undefined>(undefined);
-  const [start, setStart] = useState<Draft | undefined>(undefined);
+  const [draft, setDraft] = useState<EditorDraft | undefined>(undefined);
+  const [start, setStart] = useState<EditorDraft | undefined>(undefined);
   const [failure, setFailure] = useState<unknown>(undefined);
   const [isBusy, setBusy] = useState(false);
   const [unfinished, setUnfinished] = useState(0);
@@ -118,12 +118,12 @@ function SaveKey({ onSave }: { onSave: () => void }) {
 }
 
 /** @throws TextFault if the draft is not one object */
-function newObject(draft: Draft): NewObject<AnyObject> {
+function newObject(draft: EditorDraft): Draft<AnyObject> {
   const [object, ...others] = readDraft(draft);
   const metadata = object?.['metadata'];
   if (object === undefined || others.length > 0 || typeof metadata !== 'object' || metadata === null)
     throw new TextFault(texts.editor.notObject);
-  return object as unknown as NewObject<AnyObject>;
+  return object as unknown as Draft<AnyObject>;
 }
 
 /** What an object of the model needs at least, with its required fields. */

@@ -1,7 +1,7 @@
 import { StatusError, type StatusCause } from '@svc/client';
 import { useEffect, useRef, useState } from 'react';
 import { texts } from '../texts/texts.ts';
-import type { Draft } from './draft.ts';
+import type { EditorDraft } from './editor-draft.ts';
 
 /** What the server says of a draft. Until the next answer it is that of the draft before. */
 export interface ServerCheck {
@@ -17,7 +17,10 @@ const delayMs = 300;
  * Asks the server about a draft while a person types: one question at a time, about the newest draft. `draft` is
  * undefined where there is nothing to ask.
  */
-export function useServerCheck(draft: Draft | undefined, ask: (signal: AbortSignal) => Promise<unknown>): ServerCheck {
+export function useServerCheck(
+  draft: EditorDraft | undefined,
+  ask: (signal: AbortSignal) => Promise<unknown>,
+): ServerCheck {
   const [check, setCheck] = useState(unchecked);
   const current = useRef(ask);
   useEffect(() => {

@@ -25,7 +25,7 @@ interface StreamOptions {
   isEnd?: (failure: unknown) => boolean;
 }
 
-export interface FollowOptions extends StreamOptions {
+export interface FollowChangesOptions extends StreamOptions {
   /**
    * Something may have changed: an empty list of events means that some may have been missed, but by what was read at
    * `revision` or later.
@@ -39,7 +39,7 @@ export interface FollowOptions extends StreamOptions {
  */
 export function followChanges(
   resource: Resource<AnyObject>,
-  { selection = {}, onEvents, ...options }: FollowOptions,
+  { selection = {}, onEvents, ...options }: FollowChangesOptions,
 ): void {
   void whileVisible(options, (signal, onState) => follow(resource, { ...selection, signal, onEvents, onState }));
 }

@@ -27,7 +27,7 @@ import {
   type FormField,
 } from '../../../console/src/form/form-field.ts';
 import { afterRemoval, afterRename, afterSwap, textsAt } from '../../../console/src/form/unfinished-texts.ts';
-import { draftOf, isSameDraft, typedDraft } from '../../../console/src/object/draft.ts';
+import { draftOf, isSameDraft, typedDraft } from '../../../console/src/object/editor-draft.ts';
 import type { OpenApiSchema } from '../../../console/src/server/open-api-schema.ts';
 import { equalJson, type JsonObject, type JsonValue } from '../../../pkg/apimachinery/index.ts';
 import { realDataPresent, realDefinitions, realExamples } from '../../../pkg/testenv/contract/real-data-files.ts';
