@@ -101,23 +101,12 @@ export function findModel(apiVersion: unknown, kind: unknown, all = models.get()
   return undefined;
 }
 
-/** After the page has begun to follow definitions. Milliseconds. */
-const secondReadMs = 1000;
-
 /** Keeps `models` up to date until the signal aborts. Who may not watch definitions gets new models with a reload. */
 export function followModels(signal: AbortSignal): void {
-  let isBeginning = true;
   const read = (): void => void readModels().catch(() => undefined);
   followChanges(server.resource(definitionInfo), {
     signal,
     onEvents: () => {
-      if (isBeginning) {
-        isBeginning = false;
-        // They were just read: what changed meanwhile waits until the page has what it shows.
-        const timer = setTimeout(read, secondReadMs);
-        signal.addEventListener('abort', () => clearTimeout(timer));
-        return;
-      }
       read();
       definitionsVersion.set(definitionsVersion.get() + 1);
     },
